@@ -204,19 +204,9 @@ class Memory(Library[MemoryService]):
     ) -> MemoryFound:
         """The best records by words and meaning, within 1,200 tokens of snippets.
 
-        Args:
-            query: A question, or a few words.
-            kinds: Empty for all.
-            since: Not before this aware instant.
-            until: Before this aware instant.
-            limit: The most hits, 1 to 100; None for what the settings say.
-            as_of: What was written at this aware instant or later does not count; None for the
-                present.
-            intent: What the question is for; `auto` reads it off the words.
-            diverse: No more than a few hits of one kind.
-
-        Raises:
-            Invalid, Unavailable.
+        As `Library.search`; a limit of None is what the settings say. intent: what the question is
+        for, `auto` reads it off the words; diverse: no more than a few hits of one kind.
+        Raises: Invalid, Unavailable.
         """
         if limit is not None:
             check_limit(limit, most=policy.MEMORY_K_MOST)

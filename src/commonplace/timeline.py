@@ -6,7 +6,7 @@ Never mixes owners: each has a folder, a file and an index of their own, and an 
 from __future__ import annotations
 
 import logging
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from commonplace.journals.memory.entry import parse_role
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.app import App
+    from commonplace.core.clock import Level
     from commonplace.core.values import Interval
     from commonplace.journals.memory.records import Role
     from commonplace.journals.timeline.entry import TimelineEntry
@@ -126,11 +127,7 @@ class Timeline(Library[TimelineService]):
         interval = interval_of(since, until)
         types = tuple(dict.fromkeys(parse_type(x) for x in kinds))
         levels = [level for level, name in ROLLUP_TYPES.items() if name in types]
-        found = [x for level in levels if (x := self.service.find_open(interval, level))]
-        # A clock that was set back opens a period again that is rolled up already.
-        again = {x.id for x in found}
-        listed = (x for x in self._listed(interval, types) if x.id not in again)
-        return [*islice(chain(found, listed), limit)]
+        return [*islice(self._listed(interval, types, levels), limit)]
 
     def search(
         self,
@@ -230,11 +227,13 @@ class Timeline(Library[TimelineService]):
     def _save(self, expires: datetime | None, text: str, **how: Any) -> str:
         return self._save_expiring(expires, lambda: self.service.add(text, **how).entry.ref)
 
-    def _listed(self, interval: Interval, types: Sequence[str]) -> Iterator[TimelineEntry]:
+    def _listed(
+        self, interval: Interval, types: Sequence[str], going_on: Sequence[Level]
+    ) -> Iterator[TimelineEntry]:
         cursor = ""
         while True:
             page = self.service.list_entries(
-                interval, types=types, limit=MOST_LISTED, cursor=cursor
+                interval, types=types, limit=MOST_LISTED, cursor=cursor, going_on=going_on
             )
             yield from page.entries
             if not (cursor := page.cursor):

@@ -293,12 +293,7 @@ class TimelineJournal:
     ) -> TimelineEntry:
         """Alter an entry; what is None stays. Every rollup of its time, old and new, is due again.
 
-        Args:
-            entry_id: Of an entry that was written, no rollup.
-            content: The whole new text.
-            at: When it was.
-            metadata: In place of all there is.
-            expected: The version that was read; empty to alter any.
+        metadata: in place of all there is; expected: the version that was read, empty for any.
 
         Raises:
             Conflict: The entry is another than the one that was read.
@@ -334,14 +329,8 @@ class TimelineJournal:
     ) -> AddedEntry:
         """Record an entry in the place of another, of the same type; both stay.
 
-        Args:
-            entry_id: Of the entry that no longer holds.
-            content: Of the new one.
-            at: None for the time of the former, which it corrects.
-            metadata: None for that of the former.
-
-        Returns:
-            The new entry; the one that is there, not `is_new`, where this was done before.
+        The former's time and metadata are those of the new one where none are given. Where this was
+        done before the entry that is there is returned, not `is_new`.
 
         Raises:
             Conflict: Another entry has taken its place.

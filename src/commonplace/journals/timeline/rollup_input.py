@@ -214,21 +214,19 @@ def _of_entries(conn: sqlite3.Connection, span: PeriodSpan) -> RollupInput:
             is_replaced=bool(is_replaced),
             former=_former_time(conn, facts_of[seq]),
         )
-        item = replace(part.item, text=_text_of_part(part, content, span))
-        parts.append(replace(part, item=item))
+        text = _text_of_part(part, content, span)
+        parts.append(replace(part, item=replace(part.item, text=text)))
         if ref not in put_right:
             counted.append((at, facts_of[seq]))
-    for seq, packed, timestamp, facts, points, digest in conn.execute(
-        sql()["expired_within"], asked
-    ):
+    expired = conn.execute(sql()["expired_within"], asked)
+    for seq, packed, timestamp, facts, points, digest in expired:
         at, quoted, entry_id = parse_time(timestamp), parse_points(points), unpack_id(packed)
         text = "\n".join(x.text for x in quoted)
         item = Item(ref=ref_of(entry_id), at=at, text=text, points=quoted)
         parts.append(Part(item=item, names=(entry_id,), link=(seq, digest)))
         counted.append((at, json.loads(facts)))
-    for seq, ref, journal, timestamp, digest, is_replaced, former in conn.execute(
-        sql()["fed_within"], asked
-    ):
+    fed = conn.execute(sql()["fed_within"], asked)
+    for seq, ref, journal, timestamp, digest, is_replaced, former in fed:
         part = Part(
             item=Item(ref=ref, at=parse_time(timestamp), text="", journal=journal),
             names=(ref,),

@@ -53,6 +53,7 @@ SEARCH_FAILED = "VECTOR_SEARCH_FAILED"
 READ_FAILED = "DB_READ_FAILED"
 
 NONE_OPEN = "No to-do is open."
+_INTENTS: Mapping[str, Intent] = {"planning": "planning", "journaling": "journaling"}
 
 CUT = "..."
 """The sign of a snippet that was cut."""
@@ -243,28 +244,23 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
 
         if not 1 <= top_k <= policy.MEMORY_K_MOST:
             raise Invalid(f"Invalid top_k: {top_k}.", hint=f"Use 1 to {policy.MEMORY_K_MOST}.")
-        given: dict[str, Intent] = {"planning": "planning", "journaling": "journaling"}
-        intent = read_intent(asked.text) if asked.intent == "auto" else given.get(asked.intent)
+        intent = read_intent(asked.text) if asked.intent == "auto" else _INTENTS.get(asked.intent)
         may_be_todos = intent == "planning" and (not asked.kinds or "todo" in asked.kinds)
         about = read_todos(asked.text) if may_be_todos else None
         listed = self._listed(asked, top_k) if about == "" else None
-        read: FoundWhen | None = None
-        if listed and listed.hits:
-            found = listed
-        else:
+        found, read = listed, None
+        if found is None or not found.hits:
             read, zone_read = self._read_time(asked, zone_read)
             pool = min(policy.MEMORY_TODO_POOL * top_k, policy.MEMORY_K_MOST) if about else top_k
             found = self._ranked(asked, pool, intent, read)
-        best = open_first(found.hits)[:top_k] if about else found.hits
-        hits = self._read(best)
+        hits = self._read(open_first(found.hits)[:top_k] if about else found.hits)
         notes = found.notes if listed is None or listed.hits else (NONE_OPEN, *found.notes)
         zone, zone_notes = zone_read or self._read_zone()
         if read is not None and read.interval is not None:
             span, phrase = render_interval(read.interval, zone), opening(read.phrase, 60)
             note = f"Time: {span}, read from {phrase!r}: records of that time count for more."
             notes = (*notes, note)
-        count = self._count
-        kept = within_budget([hit.snippet for hit in hits], count, policy.MEMORY_TOKENS)
+        kept = within_budget([hit.snippet for hit in hits], self._count, policy.MEMORY_TOKENS)
         shown = [
             hit if snippet == hit.snippet else replace(hit, snippet=snippet, cut=True)
             for hit, snippet in zip(hits, kept, strict=False)
@@ -273,7 +269,7 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
             hits=tuple(shown),
             duration_ms=0,
             top_k=top_k,
-            count=count,
+            count=self._count,
             zone=zone,
             intent=intent,
             interval=asked.within,

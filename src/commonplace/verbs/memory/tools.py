@@ -112,7 +112,7 @@ class MemoryTools:
             )
         card = debug and service.shows_cards
         answer = found_answer(found, explain=explain or card, card=card)
-        if debug and not service.shows_cards:
+        if debug and not card:
             return Answer(answer.text, lambda: answer.noting([_NO_CARD]).facts)
         return answer
 
@@ -142,17 +142,9 @@ class MemoryTools:
         a change stays. Messages are never altered. Returns its ref.
         """
         service = self._service
-        given = {
-            "text": text,
-            "role": role,
-            "title": title,
-            "body": body,
-            "is_draft": is_draft,
-            "done": done,
-            "language": language,
-            "religion": religion,
-            "flags": flags or None,
-        }
+        given: dict[str, Any] = {"text": text, "role": role, "title": title, "body": body}
+        given |= {"is_draft": is_draft, "done": done, "flags": flags or None}
+        given |= {"language": language, "religion": religion}
         draft = RecordDraft(
             kind=kind,
             fields={name: value for name, value in given.items() if value not in ("", None)},

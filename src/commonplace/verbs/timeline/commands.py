@@ -28,6 +28,7 @@ from commonplace.journals.timeline.entry import (
     find_rollup_key,
     id_of,
     label_of,
+    span_of,
 )
 from commonplace.journals.timeline.model_texts import MOST_FAILURES
 from commonplace.journals.timeline.pages import TimelinePages
@@ -35,7 +36,7 @@ from commonplace.journals.timeline.period_reader import PeriodReader, StoredPeri
 from commonplace.verbs.answers import CAUTION, answer_of, interval_facts, time_lines
 from commonplace.verbs.renderer import Renderer
 from commonplace.verbs.timeline.drill_down import drill_down, with_others
-from commonplace.verbs.timeline.lines import state_of
+from commonplace.verbs.timeline.lines import NOTHING, state_of
 from commonplace.verbs.timeline.reading import parse_interval, read_period
 from commonplace.verbs.timeline.service import parse_period
 
@@ -122,23 +123,22 @@ class TimelineCommands:
         if entry is not None and not entry.level:
             page = TimelinePages(journal).read_ref(entry.ref)
             return Renderer(zone=zone, place_of=lambda _journal, _scope: "").page(page)
-        if entry is not None:
-            level, at = LEVELS[entry.level - 1], entry.start
+        if entry is None:
+            level, interval = read_period(service, find_rollup_key(id_of(name)) or name)
         else:
-            key = find_rollup_key(id_of(name))
-            level, interval = read_period(service, key or name)
-            assert interval.start is not None
-            at = interval.start
+            level, interval = LEVELS[entry.level - 1], span_of(entry)
+        at = interval.start
+        assert at is not None
         with suppress(Unavailable):
             service.catch_up()  # what cannot be written now is shown all the same
         found = service.rollup(NAMES[level], at, partial=True)
         assert found is not None  # a period that goes on is computed
         reader = PeriodReader(service.rollups)
-        period = reader.read(level, at)
+        empty = StoredPeriod(span=span_at(at, level, zone), state="fresh")
         node, _ = drill_down(
             journal,
             reader,
-            period or StoredPeriod(span=span_at(at, level, zone), state="fresh"),
+            reader.read(level, at) or empty,
             depth=len(LEVELS) if depth is None else depth,
             most_lines=MOST_LINES if depth is None else MOST_STEPS,
         )
@@ -191,8 +191,8 @@ class TimelineCommands:
         trends = service.trends(interval, level=parse_period(period) if period else None)
         lines = time_lines(interval, service.zone)
         is_any = any(x.figures.entries or x.expired for x in trends.periods)
-        lines += [*_trend_lines(trends)] if is_any else ["No entries found."]
-        return answer_of(lines, {"interval": interval_facts(interval), **trends.as_dict()})
+        lines += [*_trend_lines(trends)] if is_any else [NOTHING]
+        return answer_of(lines, lambda: {"interval": interval_facts(interval), **trends.as_dict()})
 
     def status(self) -> Answer:
         """What is kept, what is due, and what retention and models would do."""

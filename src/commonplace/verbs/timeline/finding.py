@@ -132,16 +132,12 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
             if not read.vague:  # else its bounds are a guess, and would hide entries
                 interval, phrase = read.interval, read.phrase
                 query = read.text or query
-        where = Filter(
-            interval=interval or Interval(),
-            journals=(JOURNAL,),
-            kinds=kinds,
-            written_before=before,
-        )
+        within = interval or Interval()
+        where = Filter(interval=within, journals=(JOURNAL,), kinds=kinds, written_before=before)
         if not query.strip() and before is not None:
             return self._read(self.finder().newest(where, limit), interval)
         if not query.strip():
-            listed = journal.list_entries(interval or Interval(), types=kinds, limit=limit)
+            listed = journal.list_entries(within, types=kinds, limit=limit)
             hits = tuple(TimelineHit(entry=x) for x in listed.entries)
             return TimelineFound(hits=hits, interval=interval)
         found = replace(self._asked(query, where, limit), phrase=phrase)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_instant, render_interval, render_time
 from commonplace.core.fence import fenced, visible, visible_line
-from commonplace.core.text import opening
+from commonplace.core.text import excerpt, opening
 from commonplace.journals.timeline.entry import (
     label_of,
     names_of,
@@ -21,6 +21,8 @@ from commonplace.journals.timeline.entry import (
 from commonplace.verbs.answers import (
     CAUTION,
     answer_of,
+    as_of_facts,
+    as_of_lines,
     chain_facts,
     chain_lines,
     cursor_lines,
@@ -34,12 +36,13 @@ from commonplace.verbs.answers import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
     from commonplace.core.values import Answer, Interval
     from commonplace.journals.timeline.entry import TimelineEntry
-    from commonplace.verbs.timeline.finding import TimelineHit
+    from commonplace.verbs.timeline.finding import TimelineFound, TimelineHit
 
+NOTHING = "No entries found."
 MOST_SHOWN = 8000
 """Characters of stored text that a list shows, shared among its entries."""
 
@@ -107,15 +110,43 @@ def _names(entry: TimelineEntry, key: str) -> list[str]:
     return [visible_line(opening(name, _LONGEST_NAME)) for name in found[:_NAMES_SHOWN]]
 
 
-def hit_facts(hit: TimelineHit, zone: tzinfo, text: str, *, explain: bool) -> dict[str, Any]:
-    """A hit as plain data; its score is null where it was only listed.
+def found_answer(
+    found: TimelineFound, query: str, before: datetime | None, zone: tzinfo, *, explain: bool
+) -> Answer:
+    """What a search found, best first; of each the part that bears most words of the question.
 
     Args:
-        hit: The hit.
-        zone: In which its time is shown.
-        text: As much of it as is shown.
-        explain: Whether it says how its score came about.
+        found: What it found.
+        query: The question.
+        before: The instant as of which it was asked; None for the present.
+        zone: In which times are shown.
+        explain: Whether each hit says how its score came about.
     """
+    share = share_of(len(found.hits))
+    shown = [(hit, excerpt(hit.entry.content, query, share)) for hit in found.hits]
+    lines = [*as_of_lines(before, zone), *time_lines(found.interval, zone, found.phrase)]
+    lines += [CAUTION] if shown else [NOTHING]
+    for number, (hit, text) in enumerate(shown, 1):
+        score = "" if hit.score is None else f" [{hit.score:.3f}]"
+        lines += ["", f"{number}.{score} {when_of(hit.entry, zone)}"]
+        lines += [explanation_of(hit)] if explain else []
+        lines += [*chain_lines(hit, zone), fenced(text, label_line(hit.entry, zone))]
+        lines += [f"Same: {', '.join(first_refs(hit.also))}"] if hit.also else []
+    return answer_of(
+        lines,
+        lambda: {
+            "count": len(shown),
+            "interval": interval_facts(found.interval),
+            "read_from": opening(found.phrase, 120),
+            "results": [_hit_facts(hit, zone, text, explain=explain) for hit, text in shown],
+            **as_of_facts(before),
+        },
+        found.notes,
+    )
+
+
+def _hit_facts(hit: TimelineHit, zone: tzinfo, text: str, *, explain: bool) -> dict[str, Any]:
+    """A hit as plain data; its score is null where it was only listed."""
     return {
         **entry_facts(hit.entry, zone, text),
         "score": rounded(hit.score),
@@ -123,21 +154,6 @@ def hit_facts(hit: TimelineHit, zone: tzinfo, text: str, *, explain: bool) -> di
         "also": first_refs(hit.also),
         **chain_facts(hit),
     }
-
-
-def hit_lines(
-    number: int, hit: TimelineHit, zone: tzinfo, text: str, *, explain: bool
-) -> list[str]:
-    """A hit in a few lines; see `hit_facts`."""
-    score = "" if hit.score is None else f" [{hit.score:.3f}]"
-    lines = ["", f"{number}.{score} {when_of(hit.entry, zone)}"]
-    if explain:
-        lines.append(explanation_of(hit))
-    lines += chain_lines(hit, zone)
-    lines.append(fenced(text, label_line(hit.entry, zone)))
-    if hit.also:
-        lines.append(f"Same: {', '.join(first_refs(hit.also))}")
-    return lines
 
 
 def list_answer(
@@ -160,7 +176,7 @@ def list_answer(
     share = share or share_of(len(entries))
     texts = [opening(entry.content, share) for entry in entries]
     lines = time_lines(interval, zone)
-    lines += [CAUTION] if entries else ["No entries found."]
+    lines += [CAUTION] if entries else [NOTHING]
     for entry, text in zip(entries, texts, strict=True):
         lines += ["", fenced(text, label_line(entry, zone))]
     lines += ["", *cursor_lines(cursor)] if cursor else []

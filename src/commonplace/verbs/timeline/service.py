@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from commonplace.core.clock import render_time
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 from commonplace.core.former_texts import correct_latest
 from commonplace.core.text import nearest, opening
@@ -25,6 +26,7 @@ from commonplace.journals.timeline.entry import (
     version_of,
 )
 from commonplace.journals.timeline.expiry import RetentionResult, apply_retention
+from commonplace.journals.timeline.journal import Listed
 from commonplace.journals.timeline.period_reader import PeriodReader
 from commonplace.journals.timeline.privacy_delete import erase, is_erasing
 from commonplace.journals.timeline.retention import KEEP_ALL
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from commonplace.core.present import Present
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.feed import Feeding
-    from commonplace.journals.timeline.journal import Deleted, Listed
+    from commonplace.journals.timeline.journal import Deleted
     from commonplace.journals.timeline.retention import Retention
     from commonplace.journals.timeline.rollups import Computed, Rollups
     from commonplace.journals.timeline.trends import Trends
@@ -177,8 +179,7 @@ class TimelineService:
             at: None for now.
             metadata: None for that of the entry that is superseded, if any.
             idempotency_key: The same key twice is one entry.
-            supersedes: The ref of the entry whose place it takes; blank for none. Done twice it is
-                one entry, whatever the key.
+            supersedes: The ref of what it replaces; done twice it is one entry, whatever the key.
 
         Raises:
             Invalid, NotFound, Conflict, Unavailable.
@@ -333,12 +334,29 @@ class TimelineService:
         types: Sequence[str] = (),
         limit: int = 100,
         cursor: str = "",
+        going_on: Sequence[Level] = (),
     ) -> Listed:
-        """What overlaps a span, newest first; see `TimelineJournal.list_entries`."""
+        """What overlaps a span, newest first; see `TimelineJournal.list_entries`.
+
+        going_on: of these levels the period that goes on stands first, computed now.
+        """
         self.keep_up()
-        return self.journal.list_entries(
-            interval, level=level, types=types, limit=limit, cursor=cursor
+        levels = () if cursor else going_on
+        first = [x for each in levels if (x := self._find_open(interval, each))][:limit]
+        room = limit - len(first)
+        listed = self.journal.list_entries(
+            interval, level=level, types=types, limit=max(room, 1), cursor=cursor
         )
+        if not first:
+            return listed
+        # A clock that was set back opens a period again that is rolled up already.
+        again = {x.id for x in first}
+        entries = (*first, *(x for x in listed.entries[:room] if x.id not in again))
+        if room:
+            return Listed(entries=entries, cursor=listed.cursor)
+        # The open period is stored nowhere: the list goes on after its time.
+        after = f"{render_time(first[-1].at)}/0" if listed.entries else ""
+        return Listed(entries=entries, cursor=after)
 
     def rollup(
         self, period: str, at: datetime | None = None, *, partial: bool = False
@@ -351,7 +369,7 @@ class TimelineService:
         level, when = parse_period(period), at or self.clock()
         return self.rollups.read(level, when, partial=partial, stores=self.rolls_up)
 
-    def find_open(self, interval: Interval, level: Level) -> TimelineEntry | None:
+    def _find_open(self, interval: Interval, level: Level) -> TimelineEntry | None:
         """The period of a level that goes on, computed now and stored nowhere.
 
         None where it lies outside the time, or nothing is recorded in it.

@@ -9,26 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 from commonplace.core.clock import render_instant, render_time
 from commonplace.core.fence import fenced
-from commonplace.core.text import excerpt, opening
+from commonplace.core.text import opening
 from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Answer, Interval
 from commonplace.journals.timeline.entry import LEVELS, LONGEST, PERIODS, PeriodName
 from commonplace.verbs.answers import (
     CAUTION,
     answer_of,
-    as_of_facts,
-    as_of_lines,
     interval_facts,
     time_lines,
     tokens_of,
 )
 from commonplace.verbs.timeline.lines import (
+    NOTHING,
     entry_facts,
-    hit_facts,
-    hit_lines,
+    found_answer,
     list_answer,
     rollup_answer,
-    share_of,
 )
 from commonplace.verbs.timeline.reading import find_id, parse_interval, read_named
 from commonplace.verbs.times import naming, read_as_of, read_at
@@ -41,7 +38,6 @@ if TYPE_CHECKING:
 
 RangeLevel: TypeAlias = Literal["all", "raw", "hourly", "daily", "weekly", "monthly", "yearly"]
 
-NOTHING = "No entries found."
 NO_PROFILE = "No profile is kept yet."
 
 _GUIDE = """\
@@ -143,29 +139,7 @@ class TimelineTools:
             found = service.find(
                 query, interval=interval, types=entry_types, limit=limit, before=before
             )
-        share = share_of(len(found.hits))
-        texts = [excerpt(hit.entry.content, query, share) for hit in found.hits]
-        lines = [
-            *as_of_lines(before, service.zone),
-            *time_lines(found.interval, service.zone, found.phrase),
-        ]
-        lines += [CAUTION] if found.hits else [NOTHING]
-        for number, (hit, text) in enumerate(zip(found.hits, texts, strict=True), 1):
-            lines += hit_lines(number, hit, service.zone, text, explain=explain)
-        return answer_of(
-            lines,
-            lambda: {
-                "count": len(found.hits),
-                "interval": interval_facts(found.interval),
-                "read_from": opening(found.phrase, 120),
-                "results": [
-                    hit_facts(hit, service.zone, text, explain=explain)
-                    for hit, text in zip(found.hits, texts, strict=True)
-                ],
-                **as_of_facts(before),
-            },
-            found.notes,
-        )
+        return found_answer(found, query, before, service.zone, explain=explain)
 
     def timeline_range(
         self,
@@ -189,26 +163,15 @@ class TimelineTools:
             return list_answer([entry], None, cursor="", zone=service.zone, share=LONGEST)
         interval = parse_interval(service, when=when, start=start, end=end)
         number = None if level == "all" else _LEVELS.index(level)
-        first = None
-        if number and not cursor.strip():
-            first = service.find_open(interval or Interval(), LEVELS[number - 1])
-        room = limit - (first is not None)
         listed = service.list_entries(
             interval or Interval(),
             level=number,
             types=("raw",) if level == "raw" else (),
-            limit=max(room, 1),
+            limit=limit,
             cursor=cursor.strip(),
+            going_on=(LEVELS[number - 1],) if number else (),
         )
-        entries, more = listed.entries, listed.cursor
-        if first is not None:
-            # A clock that was set back opens a period again that is rolled up already.
-            stored = [x for x in entries[:room] if x.id != first.id]
-            if not room:
-                # The open period is stored nowhere: the list goes on after its time.
-                more = f"{render_time(first.at)}/0" if entries else ""
-            entries = (first, *stored)
-        return list_answer(entries, interval, cursor=more, zone=service.zone)
+        return list_answer(listed.entries, interval, cursor=listed.cursor, zone=service.zone)
 
     def timeline_rollup(
         self,
