@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
-    from types import TracebackType
 
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
@@ -67,8 +66,7 @@ class Verb(Generic[_P, _R]):
 
         @wraps(self._function)
         async def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            bound = partial(self._function, instance.sync, *args, **kwargs)
-            return await asyncio.get_running_loop().run_in_executor(None, bound)
+            return await _in_thread(partial(self._function, instance.sync, *args, **kwargs))
 
         return call
 
@@ -94,17 +92,12 @@ class _Awaited(Generic[_Wrapped]):
 
     async def close(self) -> None:
         """Close all files; may be called twice."""
-        await asyncio.get_running_loop().run_in_executor(None, self.sync.close)
+        await _in_thread(self.sync.close)
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
 
@@ -199,12 +192,9 @@ class JournalStorage:
         metadata: Mapping[str, Any] | None = None,
     ) -> str:
         """Record an entry, `raw` or `profile_snapshot`; its id. Raises: Invalid, Unavailable."""
-
-        def add() -> str:
-            service = self.timeline(thread_id).service
-            return service.add(content, entry_type=entry_type, metadata=metadata).entry.id
-
-        return await _in_thread(add)
+        service = await _in_thread(lambda: self.timeline(thread_id).service)
+        add = partial(service.add, content, entry_type=entry_type, metadata=metadata)
+        return (await _in_thread(add)).entry.id
 
     async def search(
         self,
@@ -222,9 +212,8 @@ class JournalStorage:
         week"). What was written at as_of or later does not count. Raises: Invalid, Unavailable.
         """
         since, until = time_range or (None, None)
-
-        def find() -> list[dict[str, Any]]:
-            found = self.timeline(thread_id).search(
+        found = await _in_thread(
+            lambda: self.timeline(thread_id).search(
                 query,
                 kinds=entry_types or (),
                 since=since,
@@ -232,18 +221,17 @@ class JournalStorage:
                 limit=limit,
                 as_of=as_of,
             )
-            return [
-                {
-                    **hit.entry.as_dict(),
-                    "score": hit.score,
-                    "similarity": hit.similarity,
-                    "by": hit.by,
-                    "also": list(hit.also),
-                }
-                for hit in found.hits
-            ]
-
-        return await _in_thread(find)
+        )
+        return [
+            {
+                **hit.entry.as_dict(),
+                "score": hit.score,
+                "similarity": hit.similarity,
+                "by": hit.by,
+                "also": list(hit.also),
+            }
+            for hit in found.hits
+        ]
 
     async def get_time_range(
         self, thread_id: str, start: datetime, end: datetime, rollup_level: int | None = None
@@ -254,14 +242,12 @@ class JournalStorage:
         `partial` in its metadata. Raises: Invalid for a time without a zone, or for no level.
         """
         kinds = _kinds_of(rollup_level)
-
-        def find() -> list[dict[str, Any]]:
-            listed = self.timeline(thread_id).list(
+        listed = await _in_thread(
+            lambda: self.timeline(thread_id).list(
                 kinds=kinds, since=start, until=end, limit=sys.maxsize
             )
-            return [x.as_dict() for x in listed]
-
-        return await _in_thread(find)
+        )
+        return [x.as_dict() for x in listed]
 
     async def get_rollup(
         self, thread_id: str, period: str, timestamp: datetime | None = None
@@ -270,21 +256,13 @@ class JournalStorage:
 
         None for a period that is still open. Raises: Invalid, Unavailable.
         """
-
-        def find() -> dict[str, Any] | None:
-            found = self.timeline(thread_id).rollup(period, timestamp)
-            return None if found is None else found.as_dict()
-
-        return await _in_thread(find)
+        found = await _in_thread(lambda: self.timeline(thread_id).rollup(period, timestamp))
+        return None if found is None else found.as_dict()
 
     async def get_profile_snapshot(self, thread_id: str) -> dict[str, Any] | None:
         """The newest profile snapshot; None where there is none."""
-
-        def find() -> dict[str, Any] | None:
-            found = self.timeline(thread_id).profile()
-            return None if found is None else found.as_dict()
-
-        return await _in_thread(find)
+        found = await _in_thread(lambda: self.timeline(thread_id).profile())
+        return None if found is None else found.as_dict()
 
     def timeline(self, thread_id: str) -> Timeline:
         """One owner's timeline, for its other verbs; do not keep or close it. Raises: Invalid."""

@@ -22,8 +22,8 @@ from commonplace.verbs.amend import (
     edit_entry,
     ending_alike,
     supersede_entry,
+    undo,
 )
-from commonplace.verbs.undo import Undoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -274,8 +274,13 @@ class Library(ABC, Generic[_Service]):
             Invalid, Unavailable.
         """
         app = self._shared.app
-        undoing = Undoing(former=app.former_of(self.owner), zone=app.settings.timezone)
-        return undoing.undo(self._amender(), ref, expected=expected)
+        return undo(
+            self._amender(),
+            ref,
+            former=app.former_of(self.owner),
+            zone=app.settings.timezone,
+            expected=expected,
+        )
 
     def supersede(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Keep a new entry in the place of another, which stays; it expires when that one does.

@@ -22,8 +22,8 @@ from commonplace.core.expiring import PENDING, is_revealed
 from commonplace.core.ports import FindsShortRefs
 from commonplace.core.refs import short_number
 from commonplace.core.values import NOTHING_KNOWN, Put
-from commonplace.journals.table import DEFAULT, JOURNALS, PARTS, TOOLSETS
-from commonplace.verbs.selection import classic_toolset, default_toolset
+from commonplace.journals.table import JOURNALS, PARTS, TOOLSETS
+from commonplace.verbs.selection import select_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,8 +56,7 @@ if TYPE_CHECKING:
     from commonplace.verbs.imports.service import ForeignImport
     from commonplace.verbs.imports.taking_back import GivesImportsBack, ImportTakingBack
     from commonplace.verbs.projects import ProjectVerbs
-    from commonplace.verbs.recall.prompt import PromptReach, PromptService
-    from commonplace.verbs.recall.service import RecallService
+    from commonplace.verbs.recall.prompt import PromptService
     from commonplace.verbs.timeline.commands import TimelineCommands
     from commonplace.verbs.toolset import Toolset
 
@@ -201,8 +200,7 @@ class App(OwnerContext):
             made |= each.toolsets()
         if name not in PARTS:
             return made[name]()
-        select = default_toolset if name == DEFAULT else classic_toolset
-        return select([made[part]() for part in PARTS[name]])
+        return select_tools(name, [made[part]() for part in PARTS[name]])
 
     def project(self) -> ProjectVerbs | None:
         """The verbs of the project that this owner works in; None where there is none."""
@@ -440,30 +438,22 @@ class App(OwnerContext):
         )
 
     def prompts(self) -> PromptService:
-        """What a prompt brings to mind, with no more of the private journal than a brief holds.
+        """What answers one prompt, with no more of the private journal than a brief holds.
 
         What was said in sessions is left out: this one's own words would fit best.
         """
         from commonplace.verbs.recall.prompt import PromptService
 
-        return PromptService(
-            recall=self._swept_recall, reach=self._prompt_reach, screen=self.shared.screen.shown
-        )
-
-    def _swept_recall(self) -> RecallService:
         self.finish_forgetting()
-        return self.recall.service()
-
-    def _prompt_reach(self) -> PromptReach:
-        from commonplace.verbs.recall.prompt import PromptReach
-
         reach = self.settings.brief.private
         left_out = {self.private.name, self.transcripts.name}
         if reach != "all" and self.private.name in self.settings.timeline.feed:
             left_out.add(self.timeline.name)  # its summaries are made of every heading
-        return PromptReach(
+        return PromptService(
+            recall=self.recall.service(),
             journals=tuple(each.name for each in self.journals if each.name not in left_out),
             private=self.private.brief_headings(reach),
+            screen=self.shared.screen.shown,
         )
 
     def fed(self) -> Sequence[JournalWiring]:

@@ -1,11 +1,13 @@
-"""The verbs that correct an entry of any journal by its ref: edit, delete, supersede.
+"""The verbs that correct an entry of any journal by its ref: edit, delete, supersede, undo.
 
-Never knows a journal but by its port, and opens only the one that a ref names.
+Never knows a journal but by its port, and opens only the one that a ref names. Never takes back
+what was edited again since: that is a Conflict, which names it.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
@@ -20,13 +22,12 @@ from commonplace.core.ports import KeepsExpired
 from commonplace.core.refs import look_up
 from commonplace.core.text import nearest, opening
 from commonplace.journals.table import JOURNAL_NAMES
-from commonplace.verbs.undo import Undo, Undoing, take_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import tzinfo
 
-    from commonplace.core.former_texts import FormerTexts
+    from commonplace.core.former_texts import FormerText, FormerTexts
     from commonplace.core.inherited import InheritedValues
     from commonplace.core.ports import AmendsRefs
     from commonplace.core.time_book import TimeBook
@@ -47,6 +48,36 @@ class KeepsGone(KeepsExpired, Protocol):
     def delete_kept(self, ref: str, *, expected: str = "") -> Amendment:
         """Erase all of a lost entry; as `AmendsRefs.delete`."""
         ...
+
+
+@runtime_checkable
+class RestoresTexts(Protocol):
+    """A journal in which an edit can be taken back."""
+
+    def restore(self, former: FormerText, *, expected: str) -> Amendment:
+        """Make an entry what it was before an edit, and file it. Raises: as `AmendsRefs.edit`."""
+        ...
+
+
+@runtime_checkable
+class TakesBack(Protocol):
+    """A journal whose entries are not deleted, and can be taken back by who wrote them."""
+
+    def take_back(self, ref: str, *, expected: str = "") -> Amendment:
+        """Show an entry no more, and undo what else its write did. Raises: as `AmendsRefs.edit`."""
+        ...
+
+
+class Undo(Struct, frozen=True, kw_only=True):
+    """What can be taken back of an entry.
+
+    Attributes:
+        entry: As it is now.
+        former: As it was before the last edit; None for one that superseded another.
+    """
+
+    entry: EditableText
+    former: FormerText | None
 
 
 class AmendService(Struct, frozen=True, kw_only=True):
@@ -113,34 +144,15 @@ class AmendService(Struct, frozen=True, kw_only=True):
         Raises:
             As `AmendsRefs.edit`; NotFound where no journal has such refs.
         """
-
-        def edited() -> Amendment:
-            return self._found(
-                ref, lambda amender, each: edit_entry(amender, each, text, expected=expected)
-            )
-
-        return ending_alike(self.book, self.zone, ref, edited)
+        edit = partial(edit_entry, text=text, expected=expected)
+        return ending_alike(self.book, self.zone, ref, lambda: self._found(ref, edit))
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
-        """Delete an entry for good; see `AmendsRefs.delete`.
-
-        Args:
-            ref: As for `edit`.
-            expected: As for `edit`.
-
-        Raises:
-            As `edit`.
-        """
-        return self._found(
-            ref, lambda amender, each: delete_entry(amender, each, expected=expected)
-        )
+        """Delete an entry for good; see `AmendsRefs.delete`. Args and raises: as `edit`."""
+        return self._found(ref, partial(delete_entry, expected=expected))
 
     def delete_kept(self, ref: str, *, expected: str = "") -> Amendment:
-        """Delete an entry for good, also one that is gone and of which a copy alone is kept.
-
-        Raises:
-            As `edit`.
-        """
+        """As `delete`, also of an entry that is gone and of which a copy alone is kept."""
 
         def delete(amender: AmendsRefs, each: str) -> Amendment:
             try:
@@ -155,21 +167,10 @@ class AmendService(Struct, frozen=True, kw_only=True):
     def supersede(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Write an entry that takes the place of another; see `AmendsRefs.supersede`.
 
-        Args:
-            ref: As for `edit`.
-            text: Of the new entry.
-            expected: As for `edit`, of the entry that no longer holds.
-
-        Raises:
-            As `AmendsRefs.supersede`; NotFound where no journal has such refs.
+        Args and raises: as `edit`.
         """
-
-        def superseded() -> Amendment:
-            return self._found(
-                ref, lambda amender, each: supersede_entry(amender, each, text, expected=expected)
-            )
-
-        return ending_alike(self.book, self.zone, ref, superseded)
+        supersede = partial(supersede_entry, text=text, expected=expected)
+        return ending_alike(self.book, self.zone, ref, lambda: self._found(ref, supersede))
 
     def find_undo(self, ref: str) -> Undo:
         """What `undo` would take back of an entry.
@@ -182,22 +183,17 @@ class AmendService(Struct, frozen=True, kw_only=True):
             Conflict: It has changed since, in another way than by an edit whose text was kept.
             As `AmendsRefs.read_text`.
         """
-        return self._found(ref, self._undoing.find)
+        return self._found(ref, partial(find_undo, former=self.former, zone=self.zone))
 
     def undo(self, ref: str, *, expected: str = "") -> Amendment:
         """Take back the last edit of an entry; of one that superseded another, delete it.
 
-        Args:
-            ref: As for `edit`.
-            expected: As for `edit`.
-
-        Raises:
-            As `find_undo` and `edit`.
+        Args: as `edit`. Raises: as `find_undo` and `edit`.
         """
 
         def undone(amender: AmendsRefs, each: str) -> Amendment:
             version = _version_of(amender.read_text(each), expected) if expected else ""
-            return self._undoing.undo(amender, each, expected=version)
+            return undo(amender, each, former=self.former, zone=self.zone, expected=version)
 
         return self._found(ref, undone)
 
@@ -213,13 +209,8 @@ class AmendService(Struct, frozen=True, kw_only=True):
             As `edit`.
         """
         return self._found(
-            ref,
-            lambda amender, each: take_back(amender, amender.read_text(each), expected=expected),
+            ref, lambda amender, each: take_back(amender, amender.read_text(each), expected)
         )
-
-    @property
-    def _undoing(self) -> Undoing:
-        return Undoing(former=self.former, zone=self.zone)
 
     def _found(self, ref: str, use: Callable[[AmendsRefs, str], _Given]) -> _Given:
         """What `use` gives for the journal that a ref or a path leads to, and the entry's ref."""
@@ -309,6 +300,63 @@ def ending_alike(
         book.keep(done.ref, end)
     at = render_instant(datetime.fromtimestamp(end, UTC), zone)
     return replace(done, notes=(*done.notes, f"It expires {at}."))
+
+
+def take_back(amender: AmendsRefs, entry: EditableText, expected: str) -> Amendment:
+    """Delete an entry; where its journal keeps all, show it no more. Raises: as `edit`."""
+    remove = amender.take_back if isinstance(amender, TakesBack) else amender.delete
+    done = remove(entry.ref, expected=expected)
+    held = (f"{entry.supersedes} holds again.",) if entry.supersedes else ()
+    return replace(done, before=entry.text, notes=(*done.notes, *held))
+
+
+def find_undo(amender: AmendsRefs, ref: str, *, former: FormerTexts, zone: tzinfo) -> Undo:
+    """What `undo` would take back; see `AmendService.find_undo`."""
+    entry = amender.read_text(ref)
+    former.sweep(entry.ref)
+    for kept in former.find(entry.ref):
+        if not kept.made and kept.version == entry.version:
+            former.remove(kept)  # of a process that was killed before it edited
+            continue
+        if kept.made not in {"", entry.version}:
+            at = render_instant(datetime.fromtimestamp(kept.at, UTC), zone)
+            raise Conflict(
+                f"{entry.ref} was changed again since it was edited at {at}.",
+                hint="Open it, and edit it.",
+            )
+        return Undo(entry=entry, former=kept)
+    if entry.supersedes:
+        return Undo(entry=entry, former=None)
+    raise NotFound(
+        f"Nothing of {entry.ref} can be taken back: no former text of it is kept.",
+        hint="Edit it, or delete it.",
+    )
+
+
+def undo(
+    amender: AmendsRefs, ref: str, *, former: FormerTexts, zone: tzinfo, expected: str = ""
+) -> Amendment:
+    """Take it back; see `AmendService.undo`.
+
+    The text that goes is kept while it goes, so that a process that is killed loses neither.
+    """
+    found = find_undo(amender, ref, former=former, zone=zone)
+    entry, kept = found.entry, found.former
+    version = expected or entry.version
+    if kept is None:
+        return take_back(amender, entry, version)
+    assert isinstance(amender, RestoresTexts)  # else nothing would have been kept
+    with editing():
+        done = amender.restore(kept, expected=version)
+    left = former.find(entry.ref)
+    if kept.made and left and left[0].id > kept.id:
+        former.remove(left.pop(0))
+    former.remove(kept)
+    now = amender.read_text(entry.ref).version
+    for each in left:
+        if each.made == kept.version:  # the edit before it can be taken back next
+            former.write(replace(each, made=now))
+    return replace(done, before=done.before or entry.text)
 
 
 def look_up_former(

@@ -32,24 +32,25 @@ _LISTED = {
 }
 
 
-def default_toolset(parts: Sequence[Toolset]) -> Toolset:
-    """The few tools that are listed where nothing else is asked for; the others can be called."""
-    return _of_parts(DEFAULT, DEFAULT_GUIDE, DEFAULT_WRITING_GUIDE, parts)
-
-
-def classic_toolset(parts: Sequence[Toolset]) -> Toolset:
-    """The tools under the names of the programs and designs that the journals come from."""
-    shown = [each for each in parts if any(x.name in _LISTED[CLASSIC] for x in each.tools)]
-    return _of_parts(CLASSIC, *_guides(shown), parts)
-
-
 def _guides(toolsets: Sequence[Toolset]) -> tuple[str, str]:
     guides = {each.name: (each.guide, each.writing_guide) for each in toolsets}
     return merge_guides(guides, DEFAULT, PARTS[DEFAULT])
 
 
-def _of_parts(name: str, guide: str, writing_guide: str, parts: Sequence[Toolset]) -> Toolset:
+def select_tools(name: str, parts: Sequence[Toolset]) -> Toolset:
+    """A toolset that is made of others; what it does not list can be called all the same.
+
+    Args:
+        name: `default`, the few tools for where nothing else is asked for, or `classic`, those of
+            the programs and designs that the journals come from.
+        parts: The others.
+    """
     listed = _LISTED[name]
+    guide, writing_guide = DEFAULT_GUIDE, DEFAULT_WRITING_GUIDE
+    if name != DEFAULT:
+        guide, writing_guide = _guides(
+            [each for each in parts if any(x.name in listed for x in each.tools)]
+        )
     return Toolset(
         name=name,
         guide=guide,

@@ -158,9 +158,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         sampler: Language | None = None,
         ends: datetime | None = None,
     ) -> Answer:
-        """Check raw arguments against the signature, then run.
-
-        A secret that was kept is in the answer: the door that shows it screens it.
+        """Check raw arguments against the signature, then run; notes say what a write left out.
 
         Null is an absent argument; a list or an object that arrives as JSON text is read as one.
 
@@ -169,9 +167,6 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
             sampler: The client's own model, for a tool that samples.
             ends: When what it writes expires, for a tool that keeps that itself.
 
-        Returns:
-            The answer, with a note on the secrets that a write left out.
-
         Raises:
             Invalid: Names the argument, its value and what fits.
         """
@@ -179,15 +174,11 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         if ends is not None:
             more |= self._handed(ends)
         given = {name: value for name, value in arguments.items() if value is not None}
-        for name in given:
-            if name not in self._parameters:
-                raise unknown_name(
-                    f"Unknown argument of {self.name}: {name!r}.", name, list(self._parameters)
-                )
+        parameters = self._parameters
+        if unknown := [name for name in given if name not in parameters]:
+            message = f"Unknown argument of {self.name}: {unknown[0]!r}."
+            raise unknown_name(message, unknown[0], list(parameters))
         notes = () if self.before is None else self.before()
-        if self.names_behind is not None:
-            for name in given.keys() & _NAMES:
-                given[name] = mapped_texts(given[name], self.names_behind)
         with noting_secrets() as left_out:
             checked = self._checked(given)
             expires = checked.pop(EXPIRES, "")
@@ -206,7 +197,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         return {ENDS: ends} if ENDS in signature_of(self.run) else {}
 
     def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Every argument of the signature, checked."""
+        """Every argument of the signature, checked, with the names that marks stand for."""
         checked = {}
         for name, parameter in self._parameters.items():
             if name not in given:
@@ -215,8 +206,11 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
                 checked[name] = parameter.default
                 continue
             kind, arg = annotated(parameter.annotation)
+            value = given[name]
+            if name in _NAMES and self.names_behind is not None:
+                value = mapped_texts(value, self.names_behind)
             try:
-                checked[name] = _converted(kind, arg, given[name])
+                checked[name] = _converted(kind, arg, value)
             except _Unfit as exc:
                 shown = opening(repr(exc.value), 60, "…")  # one line of a terminal
                 raise Invalid(f"Invalid {name}: {shown}.", hint=_fitting(kind, arg)) from exc

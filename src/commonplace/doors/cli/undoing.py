@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.core.values import Amendment, EditableText
     from commonplace.doors.cli.acts import Act
-    from commonplace.verbs.undo import Undo
+    from commonplace.verbs.amend import Undo
 
 _NEXT = "The next undo takes back what was before it."
 

@@ -31,10 +31,8 @@ from commonplace.verbs.brief.render import render_recalled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import tzinfo
 
     from commonplace.app import App
-    from commonplace.verbs.recall.prompt import PromptService
 
 _log = logging.getLogger(__name__)
 
@@ -71,14 +69,13 @@ class PromptListener:
             _log.info("No encoder: prompts bring nothing to mind.")
             return
         try:
-            prompts = self._app.prompts()
-            prompts.find_strong(_WARMING, ())
+            self._app.prompts().find_strong(_WARMING, ())
             listening = self._listen()
         except (OSError, CommonplaceError) as exc:
             _log.warning("Prompts bring nothing to mind: %s", exc)
             return
         threading.Thread(
-            target=_serve, args=(listening, prompts, settings.timezone), name="prompts", daemon=True
+            target=_serve, args=(listening, self._app), name="prompts", daemon=True
         ).start()
 
     def close(self) -> None:
@@ -127,7 +124,7 @@ def _addresses(folder: str, name: str) -> Iterator[str]:
         os.close(descriptor)
 
 
-def _serve(listening: socket.socket, prompts: PromptService, zone: tzinfo) -> None:
+def _serve(listening: socket.socket, app: App) -> None:
     """Answer one after another, as long as the process lives."""
     while True:
         try:
@@ -137,21 +134,21 @@ def _serve(listening: socket.socket, prompts: PromptService, zone: tzinfo) -> No
             continue
         with connection:
             try:
-                _answer(connection, prompts, zone)
+                _answer(connection, app)
             except (OSError, CommonplaceError) as exc:
                 _log.debug("A prompt was not answered: %s", type(exc).__name__)
             except Exception:  # noqa: BLE001  a thread's last line: the session goes on
                 _log.exception("A prompt was not answered")
 
 
-def _answer(connection: socket.socket, prompts: PromptService, zone: tzinfo) -> None:
+def _answer(connection: socket.socket, app: App) -> None:
     if not is_same_user(connection):
         return
     asked = _parse(receive_line(connection, time.monotonic() + READ_S))
     if asked is None or _has_left(connection):
         return
     prompt, shown = asked
-    items = prompts.find_strong(prompt, shown)
+    items, zone = app.prompts().find_strong(prompt, shown), app.settings.timezone
     text = render_recalled(
         items, lambda at: datetime.fromtimestamp(at, zone).strftime("%Y-%m-%d %H:%M")
     )

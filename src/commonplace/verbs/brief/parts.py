@@ -11,7 +11,7 @@ from commonplace.core.brief_item import BriefItem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 OPEN_TAGS = frozenset({"todo", "to-do", "open", "wip", "next", "blocked", "unfinished"})
 DECIDED_TAGS = frozenset({"decision", "decided", "convention", "rule"})
@@ -78,11 +78,6 @@ def find_decided(items: Iterable[BriefItem]) -> list[BriefItem]:
             if sentences:
                 found.append(BriefItem(item.at, " ".join(sentences), item.ref, item.kind))
     return found
-
-
-def without_refs(items: Iterable[BriefItem], refs: Container[str]) -> list[BriefItem]:
-    """The items, less those of some entries."""
-    return [item for item in items if item.ref not in refs]
 
 
 def without(items: Iterable[BriefItem], shown: Iterable[BriefItem]) -> list[BriefItem]:

@@ -80,10 +80,8 @@ def render_brief(
                 taken[name].append(line)
             else:
                 items.clear()
-    lines = [
-        line for name, lines in taken.items() if lines for line in ("", f"{TITLES[name]}:", *lines)
-    ]
-    return "\n".join([*frame[:-1], *lines, CLOSING]) if lines or (note and room >= 0) else ""
+    shown = [x for name, lines in taken.items() if lines for x in ("", f"{TITLES[name]}:", *lines)]
+    return "\n".join([*frame[:-1], *shown, CLOSING]) if shown or (note and room >= 0) else ""
 
 
 def render_recalled(items: Sequence[BriefItem], local: Callable[[float], str]) -> str:

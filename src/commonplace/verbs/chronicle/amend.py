@@ -52,7 +52,7 @@ class ChronicleAmender(Struct, frozen=True):
         return _edited(*self._change(before, message=text, expected=expected))
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
-        """Give an entry its former message, tags and time; see `verbs.undo.RestoresTexts`."""
+        """Give an entry its former message, tags and time; see `verbs.amend.RestoresTexts`."""
         changed = self._change(
             self.verbs.chronicle.read_event(former.ref),
             message=former.text,

@@ -75,7 +75,7 @@ class MemoryAmender(Struct, frozen=True):
         return self._save_over(record, draft)
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
-        """Give a record its former fields; see `verbs.undo.RestoresTexts`."""
+        """Give a record its former fields; see `verbs.amend.RestoresTexts`."""
         record = self._read(former.ref, expected)
         fields = dict(former.more["fields"])
         if isinstance(record, Preferences):  # a save adds flags; None removes one

@@ -91,7 +91,7 @@ class NotebookAmender(Struct, frozen=True):
         )
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
-        """Give an overview its former text; see `verbs.undo.RestoresTexts`."""
+        """Give an overview its former text; see `verbs.amend.RestoresTexts`."""
         if former.text.strip():
             return self.edit(former.ref, former.text, expected=expected)
         return self.delete(former.ref, expected=expected)
@@ -113,7 +113,7 @@ class NotebookAmender(Struct, frozen=True):
     def take_back(self, ref: str, *, expected: str = "") -> Amendment:
         """Show an entry no more, and put back the overview that it replaced.
 
-        See `verbs.undo.TakesBack`.
+        See `verbs.amend.TakesBack`.
         """
         address = parse_address(ref)
         if not address.entry:

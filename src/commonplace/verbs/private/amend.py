@@ -89,7 +89,7 @@ class PrivateAmender(Struct, frozen=True):
         return _edited(*self._edit(before, new, expected))
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
-        """Give an entry its former file; see `verbs.undo.RestoresTexts`."""
+        """Give an entry its former file; see `verbs.amend.RestoresTexts`."""
         return _edited(*self._edit(self.verbs.open_entry(former.ref), former.text, expected))
 
     def edit_read(self, read: PrivateEntry, text: str) -> Answer:

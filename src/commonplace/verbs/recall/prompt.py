@@ -20,7 +20,7 @@ from commonplace.verbs.replaced_since import replaced_since_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from commonplace.core.values import Found, Hit
+    from commonplace.core.values import Hit
     from commonplace.verbs.recall.service import RecallService
 
 MOST_LINES = 3
@@ -33,30 +33,20 @@ _POOL = 10
 _PRIVATE = "private"
 
 
-class PromptReach(Struct, frozen=True, kw_only=True):
-    """Where a prompt is looked for.
-
-    Attributes:
-        journals: By name, all but the private one; each is searched whole.
-        private: By each scope of the private journal, the headings that may be given, in lower
-            case; None for all of an entry.
-    """
-
-    journals: tuple[str, ...]
-    private: Mapping[str, frozenset[str] | None]
-
-
 class PromptService(Struct, frozen=True, kw_only=True):
-    """What answers the prompts of one owner in one project.
+    """What answers a prompt of one owner in one project.
 
     Attributes:
         recall: The verbs over all journals.
-        reach: Where a prompt is looked for.
+        journals: Where it is looked for, by name, all but the private one; each is searched whole.
+        private: By each scope of the private journal, the headings that may be given, in lower
+            case; None for all of an entry.
         screen: Hides secrets in a text, before it is cut.
     """
 
-    recall: Callable[[], RecallService]
-    reach: Callable[[], PromptReach]
+    recall: RecallService
+    journals: tuple[str, ...]
+    private: Mapping[str, frozenset[str] | None]
     screen: Callable[[str], str]
 
     def find_strong(self, prompt: str, shown: Collection[str]) -> list[BriefItem]:
@@ -72,72 +62,56 @@ class PromptService(Struct, frozen=True, kw_only=True):
         text = well_formed(prompt[:LONGEST_PROMPT]).replace("\0", " ").strip()
         if not query_terms(text):
             return []
-        service, reach = self.recall(), self.reach()
-        found = [
-            (answer.chance or 0.0, hit.score, item)
-            for within in _filters(service, reach)
-            for answer in [service.find_strong(text, within=within, limit=_POOL)]
-            for hit in _near_the_best(answer)
-            for item in self._items_of(service, hit, text, reach)
-            if item.ref not in shown
-        ]
+        found = []
+        for within in self._filters():
+            answer = self.recall.find_strong(text, within=within, limit=_POOL)
+            for hit in answer.hits:
+                # Not much worse than the best one, on which the label rests.
+                if hit.score >= answer.hits[0].score * policy.PROMPT_SHARE:
+                    items = self._items_of(hit, text)
+                    found += [(answer.chance or 0.0, hit.score, x) for x in items]
+        found = [each for each in found if each[2].ref not in shown]
         found.sort(key=lambda each: (-each[0], -each[1]))
         return [item for _, _, item in found[:MOST_LINES]]
 
-    def _items_of(
-        self, service: RecallService, hit: Hit, prompt: str, reach: PromptReach
-    ) -> Iterator[BriefItem]:
+    def _items_of(self, hit: Hit, prompt: str) -> Iterator[BriefItem]:
         """The hit as a line; nothing where what fits the prompt may not be given."""
         doc = hit.doc
         text = doc.text if doc.word == OWN else ""
-        headings = reach.private.get(doc.scope) if doc.journal == _PRIVATE else None
+        headings = self.private.get(doc.scope) if doc.journal == _PRIVATE else None
         if text and headings is not None:
-            permitted = _read_headings(service, doc.ref, headings)
-            text = permitted if _shares_a_word(permitted, prompt) else ""
+            permitted = self._read_headings(doc.ref, headings)
+            # Else another heading may be what fits.
+            words = query_terms(permitted, limit=len(permitted))
+            text = "" if {*words}.isdisjoint(query_terms(prompt)) else permitted
         if text.strip():
-            since = replaced_since_lines(hit.replaced_since, service.zone)
+            since = replaced_since_lines(hit.replaced_since, self.recall.zone)
             shown = " ".join([*since, excerpt(self.screen(text), prompt)])
             yield BriefItem(doc.at.timestamp(), shown, doc.ref, doc.kind)
 
+    def _filters(self) -> Iterator[Filter]:
+        """What is searched: the private journal by itself, as only some of it may be given."""
+        journals = tuple(name for name in self.journals if name in self.recall.journals)
+        if journals:
+            yield Filter(journals=journals)
+        if self.private:
+            permitted = [*self.private.values()]
+            every = None in permitted
+            headings = () if every else {x for each in permitted for x in each or ()}
+            yield Filter(
+                journals=(_PRIVATE,),
+                scopes=tuple(self.private),
+                headings=tuple(sorted(headings)),
+                excluded_tags=(FROM_REPOSITORY,),
+            )
 
-def _filters(service: RecallService, reach: PromptReach) -> Iterator[Filter]:
-    """What is searched: the private journal by itself, since only some of it may be given."""
-    journals = tuple(name for name in reach.journals if name in service.journals)
-    if journals:
-        yield Filter(journals=journals)
-    if reach.private:
-        permitted = [*reach.private.values()]
-        headings = (
-            ()
-            if None in permitted
-            else tuple(sorted({x for each in permitted for x in each or ()}))
-        )
-        yield Filter(
-            journals=(_PRIVATE,),
-            scopes=tuple(reach.private),
-            headings=headings,
-            excluded_tags=(FROM_REPOSITORY,),
-        )
-
-
-def _near_the_best(found: Found) -> Iterator[Hit]:
-    """The hits that fit not much worse than the best one, on which the label rests."""
-    least = found.hits[0].score * policy.PROMPT_SHARE if found.hits else 0.0
-    return (hit for hit in found.hits if hit.score >= least)
-
-
-def _read_headings(service: RecallService, ref: str, headings: frozenset[str]) -> str:
-    """What a private entry says under these headings; the index has all of it in one text."""
-    try:
-        page = service.open_ref(ref)
-    except CommonplaceError:  # it was deleted meanwhile, or cannot be read
-        return ""
-    _, body = split_frontmatter(page.text)
-    holds = page.word == OWN and not page.superseded_by
-    sections = split_sections(body) if holds else ()
-    return "\n".join(text for name, text in sections if name.lower() in headings)
-
-
-def _shares_a_word(text: str, prompt: str) -> bool:
-    """Whether a word of the prompt stands in it: else another heading may be what fits."""
-    return not {*query_terms(text, limit=len(text))}.isdisjoint(query_terms(prompt))
+    def _read_headings(self, ref: str, headings: frozenset[str]) -> str:
+        """What a private entry says under these; the index has all of it in one text."""
+        try:
+            page = self.recall.open_ref(ref)
+        except CommonplaceError:  # it was deleted meanwhile, or cannot be read
+            return ""
+        _, body = split_frontmatter(page.text)
+        holds = page.word == OWN and not page.superseded_by
+        sections = split_sections(body) if holds else ()
+        return "\n".join(text for name, text in sections if name.lower() in headings)

@@ -129,9 +129,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             within: The entries that may be found, of any time.
             limit: How many hits at the most.
 
-        Raises:
-            Invalid: A blank or too long query, or an unknown phrase; it names the argument.
-            Unavailable: The index cannot be read.
+        Raises: Invalid, which names the argument; Unavailable.
         """
         # Its patterns are compiled at the first question: `status` asks none and must be quick.
         from commonplace.search.query_features import read_todos
@@ -139,37 +137,39 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         question = self._understand(query, when)
         wanted = read_todos(question.rest)
         todos = self._open_todos(question, within, limit) if wanted == "" else ()
-        outside = False
         may_be_words = wanted is None and not when.strip()
         named = self._naming(question, within, limit) if may_be_words else None
         if named:
-            found, question = named, replace(question, phrase="", interval=None, cuts=False)
+            question = replace(question, phrase="", interval=None, cuts=False)
+            found, outside = named, False
         elif question.is_all and wanted is None:
             found, outside = self._newest(question, within, limit)
-        elif question.cuts:
-            found = self._search(question.about, question.in_time(within), limit)
-            if not found.hits and not todos:
-                found = self._search(question.about, within, limit)
-                outside = bool(found.hits)
         else:
-            # The words of a time stand in entries too: "the meeting of 3 May".
-            found = self._search(query, within, limit, preferred_time=question.interval)
+            found, outside = self._fitting(query, question, within, limit, has_todos=bool(todos))
         if wanted is not None:
-            from commonplace.journals.memory.entry import open_first
-
-            known = {hit.doc.ref for hit in todos}
-            rest = [hit for hit in found.hits if hit.doc.ref not in known]
-            found = replace(found, hits=(*todos, *open_first(rest))[:limit])
-        found = replace(found, hits=self._with_replaced(found.hits, within))
-        behind = (each.journal for each in self.filing.behind())
+            found = replace(found, hits=_todos_first(todos, found.hits)[:limit])
+        behind = [each.journal for each in self.filing.behind()]
         return EntriesRecalled(
             question=question,
-            found=found,
+            found=replace(found, hits=self._with_replaced(found.hits, within)),
             has_todos=bool(todos),
             outside_time=outside,
             is_weak=not todos and found.chance is not None and found.chance < policy.WEAK_CHANCE,
             missing=tuple(dict.fromkeys([*self.lost, *behind])),
         )
+
+    def _fitting(
+        self, query: str, question: RecallQuestion, within: Filter, limit: int, *, has_todos: bool
+    ) -> tuple[Found, bool]:
+        """What fits a question; True if nothing of its time does, and this is of other times."""
+        if not question.cuts:
+            # The words of a time stand in entries too: "the meeting of 3 May".
+            return self._search(query, within, limit, preferred_time=question.interval), False
+        found = self._search(question.about, question.in_time(within), limit)
+        if found.hits or has_todos:
+            return found, False
+        found = self._search(question.about, within, limit)
+        return found, bool(found.hits)
 
     def find_strong(self, query: str, *, within: Filter, limit: int) -> Found:
         """What fits a text that is not a question to us; no hits where the match is weak.
@@ -400,3 +400,10 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             return ()
         where = question.in_time(within) if question.cuts else within
         return self.finder.newest(open_todos(where), limit).hits
+
+
+def _todos_first(todos: Sequence[Hit], hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    from commonplace.journals.memory.entry import open_first
+
+    known = {hit.doc.ref for hit in todos}
+    return (*todos, *open_first([hit for hit in hits if hit.doc.ref not in known]))

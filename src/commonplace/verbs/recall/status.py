@@ -187,9 +187,9 @@ def read_index(
     identity: str,
     *,
     there: Iterable[str],
-    lost: Mapping[str, str],
+    lost: dict[str, str],
     explained: Callable[[CommonplaceError], str],
-) -> tuple[tuple[JournalStatus, ...], int | None, str]:
+) -> tuple[Sequence[JournalStatus], int | None, str]:
     """How each journal stands in the index, its bytes, and why it cannot be read.
 
     Entries that came or went are filed first. One that was edited in place is left to searches
@@ -203,7 +203,6 @@ def read_index(
         lost: Those that cannot even be found, and why.
         explained: What is said of an error.
     """
-    trouble: dict[str, str] = {}
     tallies: dict[str, list[Tally]] = {}
     size: int | None = None
     why = ""
@@ -214,17 +213,12 @@ def read_index(
         size = index.counts(identity).bytes
     except CommonplaceError as exc:
         why = explained(exc)
-    trouble |= {each.journal: each.why for each in reversed(filing.behind())}
-    trouble |= lost
-    names = dict.fromkeys([*there, *lost, *tallies])
-    return (
-        tuple(
-            _journal_status(name, None if size is None else tallies.get(name, ()), trouble)
-            for name in names
-        ),
-        size,
-        why,
-    )
+    trouble = {each.journal: each.why for each in reversed(filing.behind())} | lost
+    journals = [
+        _journal_status(name, None if size is None else tallies.get(name, ()), trouble)
+        for name in dict.fromkeys([*there, *lost, *tallies])
+    ]
+    return journals, size, why
 
 
 def _journal_status(

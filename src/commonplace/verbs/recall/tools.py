@@ -9,7 +9,7 @@ import json
 from contextlib import suppress
 from functools import cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from msgspec.structs import replace
 
@@ -121,31 +121,18 @@ class RecallTools:
         before = read_as_of(service, as_of)
         within = replace(_filter(service, journals, kinds), written_before=before)
         done = service.recall(query, when=when, within=within, limit=limit)
-        question, found, chance = done.question, done.found, done.found.chance
-        shows_chance = explain and not done.is_weak and found.hits and chance is not None
         frame = AnswerFrame(
-            head=(
-                *as_of_lines(before, service.zone),
-                *_head(done, service.zone),
-                *([_TODOS] if done.has_todos else []),
-                *([_CHANCE.format(chance)] if shows_chance else []),
-            ),
+            head=(*as_of_lines(before, service.zone), *_head(done, service.zone, explain=explain)),
             facts=lambda: {
                 "query": opening(query, _SHOWN_QUERY),
-                "interval": {**interval, "read_from": opening(question.phrase, _SHOWN_QUERY)}
-                if (interval := interval_facts(question.interval))
-                else None,
-                "outside_time": done.outside_time,
-                "weak": done.is_weak,
-                "chance": rounded(chance) if done.is_weak or explain else None,
-                "missing": list(done.missing),
+                **_facts(done, explain=explain),
                 **as_of_facts(before),
             },
-            notes=_notes(service, found.notes),
+            notes=_notes(service, done.found.notes),
             explains=explain,
         )
         return _renderer(service).hits(
-            frame, found.hits, about=question.about, budget_tokens=budget_tokens
+            frame, done.found.hits, about=done.question.about, budget_tokens=budget_tokens
         )
 
     def list_by_time(
@@ -249,7 +236,19 @@ def _filter(service: RecallService, journals: Sequence[str], kinds: Sequence[str
     )
 
 
-def _head(done: EntriesRecalled, zone: tzinfo) -> Iterator[str]:
+def _facts(done: EntriesRecalled, *, explain: bool) -> dict[str, Any]:
+    interval = interval_facts(done.question.interval)
+    read_from = {"read_from": opening(done.question.phrase, _SHOWN_QUERY)}
+    return {
+        "interval": interval and {**interval, **read_from},
+        "outside_time": done.outside_time,
+        "weak": done.is_weak,
+        "chance": rounded(done.found.chance) if done.is_weak or explain else None,
+        "missing": list(done.missing),
+    }
+
+
+def _head(done: EntriesRecalled, zone: tzinfo, *, explain: bool) -> Iterator[str]:
     question, found = done.question, done.found
     if question.interval is not None:
         span = render_interval(question.interval, zone)
@@ -266,6 +265,10 @@ def _head(done: EntriesRecalled, zone: tzinfo) -> Iterator[str]:
         yield f"Weak match, chance {found.chance:.3f}: this may not be about what was asked."
     if not found.hits:
         yield NOTHING
+    if done.has_todos:
+        yield _TODOS
+    if explain and not done.is_weak and found.hits and found.chance is not None:
+        yield _CHANCE.format(found.chance)
 
 
 def _notes(service: RecallService, notes: Sequence[str]) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ class TimelineAmender(Struct, frozen=True):
         return _edited(self.service.update(id_of(ref), content=text, expected=expected))
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
-        """Give an entry what it had, metadata and time too; see `verbs.undo.RestoresTexts`."""
+        """Give an entry what it had, metadata and time too; see `verbs.amend.RestoresTexts`."""
         return _edited(
             self.service.update(
                 id_of(former.ref),
