@@ -206,7 +206,7 @@ class PrivateWiring:
         return () if reach == "none" else self.journal.list_newest(root, headings)
 
     def _headings(self, reach: str, scope: str) -> frozenset[str] | None:
-        from commonplace.verbs.brief.reach import HEADINGS
+        from commonplace.verbs.brief.service import HEADINGS
 
         return None if reach == "all" else frozenset({HEADINGS[scope.partition("@")[0]]})
 

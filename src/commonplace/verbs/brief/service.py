@@ -19,12 +19,11 @@ from commonplace.verbs.brief.parts import (
     find_settled,
     without,
 )
-from commonplace.verbs.brief.reach import is_preference, within_reach
 from commonplace.verbs.brief.render import render_brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from zoneinfo import ZoneInfo
 
     from commonplace.config.quick import QuickSettings
@@ -43,6 +42,10 @@ NOT_MADE = (
     " `commonplace brief`. Until then recall knows more than stands here."
 )
 """What is said of a project that has no file yet, such as a fresh clone."""
+
+_PRIVATE = "private"
+HEADINGS = {"user": "user context", "project": "project notes"}
+"""The one heading of each root, in lower case, that a model may be given unasked."""
 
 _MINUTE = "%Y-%m-%d %H:%M"
 
@@ -138,9 +141,9 @@ def _choose(
     by_journal: dict[str, list[BriefItem]] = {}
     for line in lines:
         by_journal.setdefault(line.journal, []).append(line)
-    private = within_reach(by_journal.get("private", ()), settings["brief.private"])
-    preferred = [x for x in private if is_preference(x)]
-    notes = [x for x in private if not is_preference(x)]
+    private = _within_reach(by_journal.get(_PRIVATE, ()), settings["brief.private"])
+    preferred = [x for x in private if _is_preference(x)]
+    notes = [x for x in private if not _is_preference(x)]
     written = sorted([*by_journal.get("chronicle", ()), *notes], key=lambda item: -item.at)
     said = by_journal.get("transcripts", [])
     found = {
@@ -159,6 +162,28 @@ def _choose(
         older = others[NEWEST_SESSIONS:]
         chosen["last"] = [*find_distinct(newest)[:MOST_ITEMS], *older]
     return chosen
+
+
+def _is_preference(item: BriefItem) -> bool:
+    """Whether a line says what the user prefers."""
+    return _scope_of(item) == "user" and item.kind.lower() == HEADINGS["user"]
+
+
+def _within_reach(items: Iterable[BriefItem], reach: str) -> list[BriefItem]:
+    """The lines that may leave the private journal.
+
+    Args:
+        items: Lines of it.
+        reach: What `brief.private` says: `notes`, `all` or `none`.
+    """
+    if reach == "none":
+        return []
+    return [x for x in items if reach == "all" or x.kind.lower() == HEADINGS.get(_scope_of(x))]
+
+
+def _scope_of(item: BriefItem) -> str:
+    """`user` or `project`."""
+    return item.ref.removeprefix(f"{_PRIVATE}:").partition("/")[0].partition("@")[0]
 
 
 def _first_of(chosen: dict[str, list[BriefItem]], most: int) -> dict[str, list[BriefItem]]:
