@@ -6,7 +6,6 @@ Never runs a model, and never tokenises a long text in one piece: 10 MB would ta
 from __future__ import annotations
 
 from collections import deque
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -19,15 +18,13 @@ OVERLAP = 48
 """Tokens that neighbouring chunks share, so that a sentence at the seam is whole in one of them."""
 
 # Characters tokenised at once.
-_PIECE = 16_384
+_BLOCK = 16_384
 # No chunk is much longer than this in characters, however few tokens it has.
 _LONGEST = 32_768
 # The first so many characters decide over the first 512 tokens of any text that has words.
 _FARTHEST = 262_144
 # WordPiece turns words over 100 characters into one token: nearer to a cut nothing is settled.
 _UNSETTLED = 128
-# Texts of so many characters are remembered, that many of them.
-_SHORT, _REMEMBERED = 2_000, 128
 # A word of more tokens than this may be cut inside (writing without spaces).
 _WHOLE_WORD = 32
 
@@ -58,8 +55,6 @@ class Tokens:
         first, last = (inner[0], inner[-1] + 1) if inner else (1, 1)
         self._before, self._after = probe.ids[:first], probe.ids[last:]
         self._max_tokens = max_tokens
-        # A short text is cut into chunks, counted and encoded: read once for all three.
-        self._remembered = lru_cache(_REMEMBERED)(self._read)
 
     @property
     def special(self) -> int:
@@ -73,7 +68,7 @@ class Tokens:
     def ids(self, text: str) -> list[int]:
         """The ids of the text, special ones included, cut at the model's maximum."""
         room = self._max_tokens - self.special
-        reach = _PIECE
+        reach = _BLOCK
         while True:
             encoding = self._encoding(text[:reach])
             if reach >= min(len(text), _FARTHEST) or _settled(encoding, room, reach):
@@ -91,7 +86,7 @@ class Tokens:
         if not text or text.isspace():
             return ()
         room = limit - self.special
-        if len(text) <= _PIECE and self.count(text) <= room:
+        if len(text) <= _BLOCK and self.count(text) <= room:
             return ((0, len(text)),)
         chunks = _chunks(self._units(text), len(text), room)
         fitting = (part for start, end in chunks for part in self._fitting(text, start, end, room))
@@ -103,9 +98,6 @@ class Tokens:
         return tuple(found)
 
     def _encoding(self, text: str) -> Encoding:
-        return self._remembered(text) if len(text) <= _SHORT else self._read(text)
-
-    def _read(self, text: str) -> Encoding:
         return self._tokenizer.encode(text, add_special_tokens=False)
 
     def _units(self, text: str) -> Iterator[_Unit]:
@@ -144,11 +136,11 @@ def _settled(encoding: Encoding, room: int, reach: int) -> bool:
 
 
 def _seam(text: str, start: int) -> int:
-    """The end of the piece that begins here: at a space if there is one in its second half."""
-    end = start + _PIECE
+    """The end of the block that begins here: at a space if there is one in its second half."""
+    end = start + _BLOCK
     if end >= len(text):
         return len(text)
-    half = start + _PIECE // 2
+    half = start + _BLOCK // 2
     space = max(text.rfind(" ", half, end), text.rfind("\n", half, end))
     return end if space < 0 else space
 
