@@ -190,11 +190,8 @@ class LanguageClient:
             raise
         completion = self._completion(said, asking, question.max_tokens)
         if not completion.text.strip():
-            empty = Invalid(
-                f"{self._to.model} at {{place}} gave an empty answer.",
-                hint="Try again; if it stays so, name another model (llm.model).",
-                place=self._to.host,
-            )
+            hint = "Try again; if it stays so, name another model (llm.model)."
+            empty = self._error("gave an empty answer.", hint, Invalid)
             empty.tokens = completion.tokens_in + completion.tokens_out
             raise empty
         _log.info(
@@ -223,11 +220,7 @@ class LanguageClient:
         if status != 200:  # noqa: PLR2004  HTTP's
             raise self._refusal(status, _parsed(content)).error
         if _parsed(content) is None:
-            raise Unavailable(
-                f"{self._to.model} at {{place}} gave no JSON.",
-                hint="Check llm.url.",
-                place=self._to.host,
-            )
+            raise self._error("gave no JSON.", "Check llm.url.")
         return True
 
     def _completion(self, said: Said, asking: _Asking, max_tokens: int) -> Completion:
@@ -287,13 +280,7 @@ class LanguageClient:
             self._limit = _NEW_LIMIT
             return self._tried(asking, left)
         if status == 200:  # noqa: PLR2004  HTTP's
-            raise _Again(
-                Unavailable(
-                    f"{self._to.model} at {{place}} gave no JSON.",
-                    hint="Check llm.url.",
-                    place=self._to.host,
-                )
-            )
+            raise _Again(self._error("gave no JSON.", "Check llm.url."))
         refusal = self._refusal(status, found)
         if status in _PASSING and error_kind(found) != "insufficient_quota":
             raise _Again(refusal.error, _retry_after(headers, utc_now()))
@@ -304,27 +291,21 @@ class LanguageClient:
         kind = error_kind(found)
         if self._screen.plain_name(kind, self._to.key) != kind:
             kind = ""
-        host = self._to.host
-        said = f"{self._to.model} at {{place}} answered {status}{f' ({kind})' if kind else ''}."
+        said = f"answered {status}{f' ({kind})' if kind else ''}."
         if status in {401, 403}:
             hint = "Name the variable that holds the key in llm.key_variable."
             if self._to.key_variable:
                 hint = f"Check the key in {self._to.key_variable}."
-            return _Again(Denied(said, hint=hint, place=host))
+            return _Again(self._error(said, hint, Denied))
         if 300 <= status < 400:  # noqa: PLR2004  HTTP's
-            return _Again(
-                Unavailable(
-                    f"{said} It is a redirect.",
-                    hint="Name its last address in llm.url.",
-                    place=host,
-                )
-            )
+            hint = "Name its last address in llm.url."
+            return _Again(self._error(f"{said} It is a redirect.", hint))
         if status in _PASSING or status >= 500:  # noqa: PLR2004  HTTP's
-            return _Again(Unavailable(said, hint="Try again later.", place=host))
+            return _Again(self._error(said, "Try again later."))
         hint = "Check llm.url, llm.shape and llm.model."
         if status in _OF_THE_QUESTION:
-            return _Again(Invalid(said, hint=hint, place=host))
-        return _Again(Unavailable(said, hint=hint, place=host))
+            return _Again(self._error(said, hint, Invalid))
+        return _Again(self._error(said, hint))
 
     def _exchanged(
         self, method: str, url: str, body: dict[str, Any] | None, left: float
@@ -334,10 +315,9 @@ class LanguageClient:
         Raises: _Again where the connection fails, Unavailable where time runs out, or the answer
         is too long.
         """
-        late = Unavailable(
-            f"{self._to.model} at {{place}} did not answer within {self._to.timeout_s:g} s.",
-            hint="Try again, or set llm.timeout_s higher.",
-            place=self._to.host,
+        late = self._error(
+            f"did not answer within {self._to.timeout_s:g} s.",
+            "Try again, or set llm.timeout_s higher.",
         )
         if left <= 0:
             raise late
@@ -391,12 +371,15 @@ class LanguageClient:
             if time.monotonic() > ends:  # nobody waits for it any more
                 break
             if len(content) > MOST_BYTES:
-                raise Unavailable(
-                    f"{self._to.model} at {{place}} answered with more than {MOST_BYTES:,} bytes.",
-                    hint="Check llm.url.",
-                    place=self._to.host,
-                )
+                said = f"answered with more than {MOST_BYTES:,} bytes."
+                raise self._error(said, "Check llm.url.")
         return bytes(content)
+
+    def _error(
+        self, said: str, hint: str, kind: type[Unavailable | Invalid | Denied] = Unavailable
+    ) -> CommonplaceError:
+        """An error of this model; the door that shows it says where it is asked, or not."""
+        return kind(f"{self._to.model} at {{place}} {said}", hint=hint, place=self._to.host)
 
     def _explained(self, exc: Exception) -> Exception:
         import httpx2
@@ -404,11 +387,8 @@ class LanguageClient:
         if not isinstance(exc, (httpx2.HTTPError, httpx2.InvalidURL, OSError)):
             return exc
         # Of a foreign error only its kind: its text may hold an address with a key in it.
-        unreachable = Unavailable(
-            f"{self._to.model} at {{place}} cannot be reached ({type(exc).__name__}).",
-            hint="Check llm.url, and that it runs.",
-            place=self._to.host,
-        )
+        said = f"cannot be reached ({type(exc).__name__})."
+        unreachable = self._error(said, "Check llm.url, and that it runs.")
         not_sent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.InvalidURL)
         return _Again(unreachable, is_sent=not isinstance(exc, not_sent))
 

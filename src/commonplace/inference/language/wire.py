@@ -6,7 +6,7 @@ Pure: makes bodies and headers, reads answers. Never sends anything, and never s
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -45,39 +45,15 @@ class Said(Struct, frozen=True, kw_only=True):
     whole: bool
 
 
-class Wire(Protocol):
-    """One shape of request and answer."""
-
-    def path(self, base: str) -> str:
-        """The address that questions go to."""
-        ...
-
-    def models_path(self, base: str) -> str:
-        """The address that lists models: asking it costs nothing."""
-        ...
-
-    def headers(self, key: str) -> dict[str, str]:
-        """What each request bears; no key where it is empty."""
-        ...
-
-    def body(self, question: Question, model: str, screen: Screen) -> dict[str, Any]:
-        """The request, with the passages fenced and without their secrets."""
-        ...
-
-    def read(self, answer: Any) -> Said:
-        """What parsed JSON says. Raises: Unavailable where it is no answer of this shape."""
-        ...
-
-
 class OpenAIWire:
     """Chat completions, as OpenAI, Ollama, llama.cpp, vLLM, LM Studio, OpenRouter speak them."""
 
     def path(self, base: str) -> str:
-        """Below the base, which ends with the version: `https://api.openai.com/v1`."""
+        """Where questions go: below the base, such as `https://api.openai.com/v1`."""
         return f"{base}/chat/completions"
 
     def models_path(self, base: str) -> str:
-        """Likewise."""
+        """Where models are listed, which costs nothing."""
         return f"{base}/models"
 
     def headers(self, key: str) -> dict[str, str]:
@@ -85,7 +61,7 @@ class OpenAIWire:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     def body(self, question: Question, model: str, screen: Screen) -> dict[str, Any]:
-        """One system and one user message."""
+        """One system and one user message, with the passages fenced and without their secrets."""
         return {
             "model": model,
             "max_tokens": question.max_tokens,
@@ -96,7 +72,10 @@ class OpenAIWire:
         }
 
     def read(self, answer: Any) -> Said:
-        """The first choice; thoughts that some servers leave before the answer are no answer."""
+        """The first choice; thoughts that some servers leave before the answer are no answer.
+
+        Raises: Unavailable where it is no answer of this shape.
+        """
         choices = _object(answer).get("choices")
         choice = _object(choices[0] if isinstance(choices, list) and choices else None)
         usage = _maybe_object(_object(answer).get("usage"))
@@ -155,7 +134,10 @@ class AnthropicWire:
         )
 
 
-WIRES: Mapping[Shape, Wire] = {"openai": OpenAIWire(), "anthropic": AnthropicWire()}
+WIRES: Mapping[Shape, OpenAIWire | AnthropicWire] = {
+    "openai": OpenAIWire(),
+    "anthropic": AnthropicWire(),
+}
 
 
 def estimated_tokens(size: int) -> int:
