@@ -23,8 +23,12 @@ from commonplace.config.settings import read_settings
 from commonplace.core.ids import new_id
 from commonplace.journals.chronicle.times import to_instant
 from commonplace.journals.memory.records import RecordDraft as MemoryDraft
-from commonplace.journals.notebook.format import CommitMessage, render_file, summary_of
-from commonplace.journals.notebook.journal import DEFAULT_AUTHOR
+from commonplace.journals.notebook.format import (
+    DEFAULT_AUTHOR,
+    CommitMessage,
+    render_file,
+    summary_of,
+)
 from commonplace.journals.timeline.entry import TimelineDraft
 from commonplace_testing import ReadySlot
 

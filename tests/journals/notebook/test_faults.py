@@ -17,7 +17,8 @@ from tests.patience import PATIENCE_S
 from tests.sampled import sampled
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.journals.notebook.journal import Notebook, OverviewConflict
+from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.write import OverviewConflict
 
 _WRITER = """
 import sys

@@ -23,7 +23,7 @@ from tests.sampled import sampled
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Unavailable
 from commonplace.journals.notebook import sync as notebook_sync
 from commonplace.journals.notebook.conflicts import Clashes
-from commonplace.journals.notebook.journal import OverviewConflict
+from commonplace.journals.notebook.write import OverviewConflict
 
 BEGINNING = having(("a", "first", "One.\n\nTwo."))
 

@@ -100,11 +100,8 @@ class NotebookWiring:
             notebook=self.journal,
             book=context.expiry_book,
             replaced=context.replaced,
-            unfile=self._unfile,
+            unfile=lambda refs: context.filing.forget(refs),  # noqa: PLW0108  opened when called
         )
-
-    def _unfile(self, refs: Sequence[str]) -> None:
-        self._context.filing.forget(refs)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""

@@ -78,20 +78,12 @@ def branch_moved(repo: GitRepository) -> BranchMoved:
     return BranchMoved("The notebook {place} has moved on.", hint="Try again.", place=repo.folder)
 
 
-def commit(repo: GitRepository, head: Head, draft: CommitDraft) -> str:
-    """Put a commit on the branch if it is still where `head` says; its hash.
+def commit(repo: GitRepository, head: Head, drafts: Sequence[CommitDraft]) -> str:
+    """Put commits one on the other on the branch if it is where `head` says; the last one's hash.
 
-    git takes the branch's lock, refuses where its commit is not an ancestor of the new one, and
-    moves it in one step; objects and branch are on the disk when this returns.
+    drafts: one at least. git takes the branch's lock, refuses where its commit is not an ancestor
+    of the new ones, and moves it in one step; objects and branch are on the disk when this returns.
     Raises: BranchMoved, Invalid, Unavailable, Denied, Conflict.
-    """
-    return commit_all(repo, head, [draft])
-
-
-def commit_all(repo: GitRepository, head: Head, drafts: Sequence[CommitDraft]) -> str:
-    """Put commits one on the other on the branch, as `commit` does one; the hash of the last.
-
-    drafts: one at least. The branch holds all of them or none. Raises: as `commit`.
     """
     ran = _import(repo, _render_chain(head.branch, head.commit, drafts))
     if ran.status == 0:

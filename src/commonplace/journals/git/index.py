@@ -16,7 +16,7 @@ from commonplace.journals.git.run import LockHeld
 from commonplace.journals.git.trees import TreeEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from commonplace.journals.git.repo import GitRepository
@@ -55,27 +55,23 @@ class GitIndex:
             # With its time: git sees by it which files may have changed in the same moment.
             shutil.copy2(self._path, self._copy)
 
-    def load(self, paths: set[str]) -> None:
-        """Read what stands under these paths, all at once."""
-        if paths:
-            self._known |= {**dict.fromkeys(paths), **read_entries(self._repo, paths, self._copy)}
-
     def read(self, paths: set[str]) -> dict[str, TreeEntry]:
-        """What stands under these paths; nothing where nothing does."""
-        self.load(paths - self._known.keys())
+        """What stands under these paths, each asked of git once; nothing where nothing does."""
+        if new := paths - self._known.keys():
+            self._known |= {**dict.fromkeys(new), **read_entries(self._repo, new, self._copy)}
         return {path: entry for path in paths if (entry := self._known[path]) is not None}
 
     def put(self, entries: Mapping[str, TreeEntry | None]) -> None:
         """Let these stand under their paths, None for nothing."""
         if not entries:
             return
-        nothing = "0" * self._repo.hash_length(self._repo.head())
+        nothing = "0" * self._repo.hash_length(self._repo.head().commit)
         gone = [f"0 {nothing}\t{path}" for path, entry in entries.items() if entry is None]
         come = [f"{x.mode} {x.blob}\t{path}" for path, x in entries.items() if x is not None]
-        given = "".join(f"{line}\0" for line in (*gone, *come))
+        lines = "".join(f"{line}\0" for line in (*gone, *come))
         self._repo.git.run(
             ["update-index", "-z", "--index-info"],
-            stdin=given.encode("utf-8", "surrogateescape"),
+            stdin=lines.encode("utf-8", "surrogateescape"),
             index=self._copy,
         )
         self._known |= entries
@@ -95,16 +91,14 @@ class GitIndex:
 
 
 @contextlib.contextmanager
-def locked_index(
-    repo: GitRepository, *, sleep: Callable[[float], None] = time.sleep
-) -> Iterator[GitIndex]:
+def locked_index(repo: GitRepository) -> Iterator[GitIndex]:
     """Hold the index, so that no command of git's takes it.
 
     repo: as its one writer has it: a lock of ours is then one that a killed process left.
     Raises: IndexLocked, Unavailable, Denied.
     """
     lock = lock_path(repo)
-    _take_lock(repo, lock, sleep=sleep)
+    _take_lock(repo, lock)
     index = GitIndex(repo)
     try:
         index.begin()
@@ -150,7 +144,7 @@ def age_s(lock: Path) -> float | None:
     return None
 
 
-def _take_lock(repo: GitRepository, lock: Path, *, sleep: Callable[[float], None]) -> None:
+def _take_lock(repo: GitRepository, lock: Path) -> None:
     deadline = time.monotonic() + WAIT_S
     while True:
         try:
@@ -162,6 +156,6 @@ def _take_lock(repo: GitRepository, lock: Path, *, sleep: Callable[[float], None
             elif time.monotonic() > deadline or (age_s(lock) or 0) > WAIT_S:
                 raise IndexLocked(lock) from exc
             else:
-                sleep(_PAUSE_S)
+                time.sleep(_PAUSE_S)
         else:
             return

@@ -21,7 +21,7 @@ from commonplace.core.errors import (
 )
 from commonplace.core.text import opening
 from commonplace.journals.git.commit import BranchMoved
-from commonplace.journals.git.run import explain_failure, quiet_command
+from commonplace.journals.git.run import LOCK, explain_failure, quiet_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,6 @@ FETCHED = "refs/commonplace/fetched"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/-]{0,99}")
 _USER = re.compile(r"(?<=://)[^/@\s]*@")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|[^/]+:", re.IGNORECASE)
-_LOCK = re.compile(r"Unable to create '(?P<path>[^'\n]{1,400}\.lock)'")
 _ASK_S = 120.0
 
 
@@ -137,7 +136,7 @@ def push(repo: GitRepository, remote: Remote, commit: str, *, seen: str) -> None
     if ran.status == 0:
         return
     output = ran.out.decode("utf-8", "replace") + ran.err
-    if lock := _LOCK.search(output):
+    if lock := LOCK.search(output):
         raise BranchMoved(
             f"The remote {remote.name} is locked: {os.path.normpath(lock['path'])} is there.",
             hint="Wait until the other push has ended; if there is none, remove that file.",

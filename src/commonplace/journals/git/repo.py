@@ -206,10 +206,10 @@ class GitRepository:
                 found.append(path.decode("utf-8", "surrogateescape"))
         return found
 
-    def hash_length(self, head: Head) -> int:
-        """How long the names of its objects are."""
-        if head.commit:
-            return len(head.commit)
+    def hash_length(self, commit: str) -> int:
+        """How long the names of its objects are. commit: one of its, empty where it has none."""
+        if commit:
+            return len(commit)
         ran = self.git.run(["rev-parse", "--show-object-format"])
         return 64 if ran.out.strip() == b"sha256" else 40
 

@@ -34,8 +34,7 @@ LONG_TIMEOUT_S = 600.0
 _SWITCHES = (
     *("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false"),
     *("-c", "core.pager=cat", "-c", "core.editor=:", "-c", "sequence.editor=:"),
-    *("-c", "core.askPass=", "-c", "core.sshCommand=ssh"),
-    *("-c", "credential.helper=", "-c", "core.alternateRefsCommand=:"),
+    *("-c", "core.askPass=", "-c", "core.alternateRefsCommand=:"),
     *("-c", "diff.external=", "-c", "log.showSignature=false", "-c", "log.mailmap=false"),
     *("-c", "log.showRoot=true", "-c", "commit.gpgSign=false", "-c", "tag.gpgSign=false"),
     *("-c", "push.gpgSign=false", "-c", "gpg.program=false", "-c", "gc.auto=0"),
@@ -46,6 +45,8 @@ _SWITCHES = (
     *("-c", "core.fsync=loose-object,pack,pack-metadata,reference"),
     *("-c", "core.fsyncMethod=fsync", "-c", "core.filesRefLockTimeout=5000"),
 )
+
+_SWITCHES_AT_HOME = ("-c", "core.sshCommand=ssh", "-c", "credential.helper=")
 
 # What git needs of the surroundings; everything else, GIT_* above all, stays outside.
 _VARIABLES = frozenset(
@@ -103,7 +104,8 @@ _LACKS_OBJECT = (
     "The notebook {place} lacks an object.",
     "Run: git -C {place} fsck; then fetch what is missing from a clone.",
 )
-_LOCK = re.compile(r"Unable to create '(?P<path>[^'\n]{1,400}\.lock)'")
+LOCK = re.compile(r"Unable to create '(?P<path>[^'\n]{1,400}\.lock)'")
+"""What git writes where another command holds a lock."""
 
 
 class GitResult(Struct, frozen=True, kw_only=True):
@@ -192,15 +194,8 @@ class Git:
             **self._user_config,
             "GIT_ALLOW_PROTOCOL": _TRANSPORTS,
         }
-        command = self._command(arguments)
-        at = command.index("--no-pager") + 1
-        hidden = ("credential.helper=", "core.sshCommand=ssh")
-        for each in hidden:
-            place = command.index(each)
-            del command[place - 1 : place + 1]
-        command[at:at] = _SWITCHES_FOR_REMOTES
         return _run_to_end(
-            command,
+            self._command(arguments, _SWITCHES_FOR_REMOTES),
             what=f"git {arguments[0]} in {self.folder}",
             environment=environment,
             timeout_s=timeout_s,
@@ -241,10 +236,12 @@ class Git:
                     self.folder, arguments[0], GitResult(status=status, out=b"", err=err)
                 )
 
-    def _command(self, arguments: Sequence[str]) -> list[str]:
+    def _command(
+        self, arguments: Sequence[str], more: Sequence[str] = _SWITCHES_AT_HOME
+    ) -> list[str]:
         if self._trust is None:
             self._trust = self._trusted()
-        return [_git(), *self._place, "--no-pager", *_SWITCHES, *self._trust, *arguments]
+        return [_git(), *self._place, "--no-pager", *_SWITCHES, *more, *self._trust, *arguments]
 
     def _trusted(self) -> list[str]:
         """The setting by which git trusts another user's repository, if this user's files do."""
@@ -266,7 +263,7 @@ def run_anywhere(arguments: Sequence[str], folder: Path, *, own_config: bool = F
     if own_config:
         del environment["GIT_CONFIG_GLOBAL"]
     return _run_to_end(
-        [_git(), "-C", str(folder), "--no-pager", *_SWITCHES, *arguments],
+        [_git(), "-C", str(folder), "--no-pager", *_SWITCHES, *_SWITCHES_AT_HOME, *arguments],
         what=f"git {arguments[0]} in {folder}",
         environment=environment,
         timeout_s=TIMEOUT_S,
@@ -281,7 +278,7 @@ def quiet_command(verb: str) -> str:
         # Else the remote may have its own folder brought up to date, which runs its filters.
         *("-c", "receive.denyCurrentBranch=refuse"),
     )
-    return shlex.join([_git(), *_SWITCHES, *more, verb])
+    return shlex.join([_git(), *_SWITCHES, *_SWITCHES_AT_HOME, *more, verb])
 
 
 def _user_config_for_remotes(folder: Path) -> dict[str, str]:
@@ -398,7 +395,7 @@ def shell_command(folder: Path) -> str:
 
 def explain_failure(folder: Path, verb: str, ran: GitResult) -> CommonplaceError:
     """What git refused, in our words, with the repository and the next step."""
-    if lock := _LOCK.search(ran.err):
+    if lock := LOCK.search(ran.err):
         return LockHeld(lock["path"])
     for sign, kind, message, hint in _EXPLANATIONS:
         if sign in ran.err:

@@ -43,11 +43,6 @@ class TreeChange(Struct, frozen=True):
         """Whether a regular file lay there, or lies there, and nothing else."""
         return all(x is None or x.is_file for x in (self.before, self.after))
 
-    @property
-    def hash_length(self) -> int:
-        """How long the names of this repository's objects are."""
-        return max(len(x.blob) for x in (self.before, self.after) if x is not None)
-
 
 def compare_trees(repo: GitRepository, older: str, newer: str) -> dict[str, TreeChange]:
     """What differs between two commits, by path; an empty name stands for nothing at all."""

@@ -25,8 +25,7 @@ from commonplace.journals.notebook.conflicts import Clashes
 from commonplace.journals.notebook.format import (
     compose_message,
     parse_message,
-    with_supersedes,
-    without_work_context,
+    with_trailer,
 )
 from commonplace.journals.notebook.names import parse_address
 from commonplace.journals.notebook.sync_checks import (
@@ -69,7 +68,8 @@ class NotebookHistory:
     ) -> tuple[str, ...]:
         """Build every branch again without some entries, and with other contents of files.
 
-        Killed at any moment, it can be asked again: the branches move in one step.
+        Sentences on what is left to do, and on what was left as it was. Killed at any moment, it
+        can be asked again: the branches move in one step.
 
         Args:
             refs: Of the entries; those that are there no more, and overviews, are passed over.
@@ -78,12 +78,9 @@ class NotebookHistory:
                 and then those that an earlier call kept go as well.
             without_context: Refs of entries that stay, and lose their work context.
 
-        Returns:
-            Sentences on what is left to do, and on what was left as it was.
-
         Raises:
-            Conflict: Something of the notebook waits to be settled, finished or committed, or
-                another work tree is on a branch that would change.
+            Conflict where something waits to be settled, finished or committed, or another work
+            tree is on a branch that would change.
         """
         notebook = self._notebook
         refuse_shallow(notebook.repo)
@@ -171,9 +168,10 @@ class NotebookHistory:
                 named = replace(said, entry_id=line.id, section=line.section)
                 return compose_message(named).encode("utf-8", "surrogateescape")
             if said.entry_id in bare:
-                text = without_work_context(text)
+                text = with_trailer(text, "Work-Context", "")
             if said.supersedes in formers:
-                text = with_supersedes(text, _first_left(said.supersedes, formers))
+                left = _first_left(said.supersedes, formers)
+                text = with_trailer(text, "Supersedes", left)
             return text.encode("utf-8", "surrogateescape")
 
         return message_of

@@ -259,30 +259,22 @@ def _parse_trailers(paragraph: str) -> dict[str, str]:
     return found
 
 
-def without_work_context(message: str) -> str:
-    """A commit message that does not say what kind of work it was; all else stays as it is."""
-    return _with_trailer(message, "work-context", "")
-
-
-def with_supersedes(message: str, former: str) -> str:
-    """A commit message that names another entry as the one whose place it took.
-
-    All else stays as it is, the lines of other programs too.
+def with_trailer(message: str, key: str, value: str) -> str:
+    """A commit message with another value of a trailer that it has, all else as it is.
 
     Args:
-        message: The whole message, which names one.
-        former: The id of the other; empty for none.
+        message: The whole message.
+        key: As it is rendered: `Supersedes`.
+        value: Empty to leave the line out.
     """
-    return _with_trailer(message, "supersedes", f"Supersedes: {former}" if former else "")
-
-
-def _with_trailer(message: str, key: str, named: str) -> str:
-    """A commit message with another line in the place of a trailer that it has; empty for none."""
     whole = message.rstrip("\n")
     body, gap, last = whole.rpartition("\n\n")
     lines: list[str] = []
     for line in last.split("\n"):
-        lines += ([named] if named else []) if key in _parse_trailers(line) else [line]
+        if key.lower() not in _parse_trailers(line):
+            lines.append(line)
+        elif value:
+            lines.append(f"{key}: {value}")
     return "".join((body, gap, "\n".join(lines), message[len(whole) :]))
 
 
@@ -330,10 +322,10 @@ def entry_message(
     text = checked_text(text, "entry")
     if not text.strip():
         raise Invalid("The entry is empty.", hint="Say what was done or learned.")
-    given = " ".join(checked_text(summary or "", "summary").split())
+    line = " ".join(checked_text(summary or "", "summary").split())
     context = " ".join(checked_text(work_context or "", "work context").split())
     return CommitMessage(
-        summary=first_words(given, _LONGEST_SUMMARY) if given else summary_of(text),
+        summary=first_words(line, _LONGEST_SUMMARY) if line else summary_of(text),
         text=text,
         work_context=first_words(context, _LONGEST_CONTEXT),
         entry_id=entry_id,

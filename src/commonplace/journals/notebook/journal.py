@@ -27,7 +27,6 @@ from commonplace.journals.notebook.format import (
     KEYS,
     TAKEN_BACK,
     CommitMessage,
-    NotebookEntry,
     entry_message,
     parse_file,
     parse_message,
@@ -36,34 +35,19 @@ from commonplace.journals.notebook.format import (
     set_end_message,
     version_of,
 )
-from commonplace.journals.notebook.ledger import EntryLine
 from commonplace.journals.notebook.names import file_of, parse_new_section, parse_section
-from commonplace.journals.notebook.reader import NotebookReader, Section, TocNode
-from commonplace.journals.notebook.write import (
-    NotebookWriter,
-    OverviewConflict,
-    SectionMoves,
-    WrittenEntry,
-)
+from commonplace.journals.notebook.reader import NotebookReader
+from commonplace.journals.notebook.write import NotebookWriter, OverviewConflict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime, tzinfo
     from pathlib import Path
 
+    from commonplace.journals.notebook.format import NotebookEntry
     from commonplace.journals.notebook.names import SectionAddress
-
-__all__ = [
-    "DEFAULT_AUTHOR",
-    "EntryLine",
-    "Notebook",
-    "NotebookEntry",
-    "OverviewConflict",
-    "Section",
-    "SectionMoves",
-    "TocNode",
-    "WrittenEntry",
-]
+    from commonplace.journals.notebook.reader import Section
+    from commonplace.journals.notebook.write import SectionMoves, WrittenEntry
 
 _log = logging.getLogger(__name__)
 
@@ -223,20 +207,9 @@ class Notebook(NotebookReader):
     ) -> WrittenEntry:
         """Add an entry in the place of another; both stay in the history.
 
-        Done twice in one clone it is one entry, `repeated`. The end of the former is its own.
-
-        Args:
-            address: Of the entry that no longer holds: `path#<entry id>` or `path#hash`.
-            text: Of the new one.
-            section: Empty for that of the former.
-            overview: As for `write`, like all that follows.
-            summary: In a line.
-            work_context: None for that of the former.
-            base_version: Of the overview.
-            expires: When the new one expires.
-
-        Raises:
-            Also Conflict where another entry has taken its place.
+        Done twice in one clone it is one entry, `repeated`. Section and work context are those of
+        the former where none are given; its end is its own. The rest is as for `write`.
+        Raises: also Conflict where another entry has taken its place.
         """
         old, text = self.read_entry(address), self.screen(text)
         known = self.ledger.find_successor(old.id)

@@ -54,9 +54,9 @@ def merge(version_a: str, version_b: str, *, base: str | None = None) -> Merged:
         else:
             differing += 1
             if left:
-                parts += [f"<!-- version A{_fate(left, right, began, 'B')}: -->", *left]
+                parts += [f"<!-- version A{_outcome(left, right, began, 'B')}: -->", *left]
             if right:
-                parts += [f"<!-- version B{_fate(right, left, began, 'A')}: -->", *right]
+                parts += [f"<!-- version B{_outcome(right, left, began, 'A')}: -->", *right]
             parts.append(END)
     return Merged(text="\n\n".join(parts), differing=differing, added=added)
 
@@ -134,7 +134,7 @@ def blocks_of(text: str) -> list[str]:
     return ["\n".join(lines) for lines in blocks]
 
 
-def _fate(
+def _outcome(
     own: Sequence[str], others: Sequence[str], began: frozenset[str] | None, other: str
 ) -> str:
     """What became of these blocks, seen from what both versions began from."""

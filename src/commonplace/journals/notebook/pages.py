@@ -40,10 +40,7 @@ class NotebookPages:
         return ""
 
     def read_ref(self, ref: str) -> Page:
-        """The overview or the entry under a ref; a hash is taken for its entry id; see the port.
-
-        Raises: Invalid, NotFound, Unavailable.
-        """
+        """The overview or the entry under a ref; a hash is taken for its entry id; see the port."""
         address = parse_address(ref)
         return self._entry(address) if address.entry else self._overview(address.section)
 
@@ -51,7 +48,6 @@ class NotebookPages:
         """The overview of the section whose file this is; see the port `OpensPaths`.
 
         The text is the branch's: no file is read.
-        Raises: Denied, NotFound, Unavailable.
         """
         folder, shown = self._notebook.repo.folder, repr(opening(path, 200))
         if not PurePath(path).is_relative_to(folder):
@@ -91,13 +87,12 @@ class NotebookPages:
 
     def _overview(self, name: str) -> Page:
         section = self._notebook.read_section(name)
-        at = self._notebook.ledger.newest_at(section.name) or self._notebook.head_at()
         return Page(
             ref=ref_of(section.name),
             journal=JOURNAL,
             scope=section.name,
             kind=OVERVIEW,
-            at=at,
+            at=self._notebook.overview_at(section.name),
             text=section.overview,
             before=_neighbour(section.last_entry),
             replaced_since=self.replaced_since(ref_of(section.name)),

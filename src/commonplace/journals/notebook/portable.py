@@ -148,7 +148,7 @@ class PortableNotebook:
             return
         for name in self._notebook.list_sections():
             section = self._notebook.read_section(name)
-            at = self._notebook.ledger.newest_at(name) or self._notebook.head_at()
+            at = self._notebook.overview_at(name)
             if section.overview and (since is None or at >= since):
                 yield PortableOverview(ref=ref_of(name), at=at, text=section.overview)
 

@@ -140,6 +140,10 @@ class NotebookReader:
         (blob,) = self.repo.read_blobs(self.repo.head().commit, [""])
         return parse_commit(blob.name, blob.content).at if blob else self.clock()
 
+    def overview_at(self, section: str) -> datetime:
+        """When a section's newest entry was; of one without any, when the branch's commit was."""
+        return self.ledger.newest_at(section) or self.head_at()
+
     def read_section(self, section: str) -> Section:
         """A section's overview, as the branch has it."""
         name = parse_section(section)
@@ -258,21 +262,21 @@ class NotebookReader:
         """What lies below a section, or below the root, by name; so many levels of it."""
         if not 1 <= depth <= DEEPEST:
             raise Invalid(f"Invalid depth: {depth}.", hint=f"Use 1 to {DEEPEST}.")
-        top = parse_section(section) if section.strip() else ""
+        if section.strip():
+            return self.node(section, depth=depth).subsections
         self.ledger.catch_up()
-        sections = self.list_sections()
-        if top and not any(x == top or x.startswith(f"{top}/") for x in sections):
-            raise self.no_section(top)
-        return _nodes(sections, self.ledger.section_counts(), top=top, depth=depth)
+        return _nodes(self.list_sections(), self.ledger.section_counts(), top="", depth=depth)
 
-    def node(self, section: str) -> TocNode:
-        """A section, or a group, as a table of contents shows it, without what lies below it."""
+    def node(self, section: str, *, depth: int) -> TocNode:
+        """A section, or a group, with so many levels of what lies below it."""
         name = parse_section(section)
-        found = self.toc(name.rpartition("/")[0])
-        node = next((x for x in found if x.id == name), None)
-        if node is None:
+        self.ledger.catch_up()
+        top, counts = name.rpartition("/")[0], self.ledger.section_counts()
+        nodes = _nodes(self.list_sections(), counts, top=top, depth=depth + 1)
+        found = next((node for node in nodes if node.id == name), None)
+        if found is None:
             raise self.no_section(name)
-        return node
+        return found
 
     def count(self, section: str, file: SectionFile) -> int:
         """How many entries a section has, whose file this is; the ledger is caught up."""

@@ -248,7 +248,7 @@ def overview_doc(
 
     written: When the section was last written to; None for the newest commit of all.
     """
-    at = notebook.ledger.newest_at(section) or notebook.head_at()
+    at = notebook.overview_at(section)
     return Doc(
         ref=ref_of(section),
         journal=JOURNAL,

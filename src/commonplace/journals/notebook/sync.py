@@ -209,17 +209,13 @@ class _Meeting:
     their merge whether it arrived.
 
     Args:
-        notebook: Ours.
         head: The branch here.
-        remote: The other one.
         theirs: The commit of the branch there, empty for none.
-        accepts_loss: As `Sync` has it.
 
     Attributes:
         to: The commit that both sides are to be at.
         clashes: The overviews that the merge left aside.
-        received, sent, dropped: As `SyncReport` has them.
-        notes: Likewise.
+        received, sent, dropped, notes: As `SyncReport` has them.
     """
 
     def __init__(

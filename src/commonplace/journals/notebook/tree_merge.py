@@ -100,16 +100,16 @@ class TreeMerge:
 
     def run(self) -> MergedTree:
         """Merge them. Raises: Conflict where a file and a folder have one name."""
-        places = self._places()
-        self._read_overviews(part for parts in places.values() for part in parts)
-        for section, parts in sorted(places.items()):
+        named = self._parts_by_name()
+        self._read_overviews(part for parts in named.values() for part in parts)
+        for section, parts in sorted(named.items()):
             self._merge_section(section, parts)
         self._merge_other_files()
         self._refuse_nesting()
         self._note_twins()
         return self._merged
 
-    def _places(self) -> dict[str, list[_Part]]:
+    def _parts_by_name(self) -> dict[str, list[_Part]]:
         """What every section of the merged tree is made of, by the name that it has there.
 
         A section that either side moved is one with what it was in the base, and what the other

@@ -94,7 +94,7 @@ class WorkTree:
             return
         with locked_index(self._repo) as index:
             former = self._read_last_move()
-            index.load({*changes, *(former.files if former else ())})
+            index.read({*changes, *(former.files if former else ())})  # all at once
             healed, behind = self._finish_last_move(former, index)
             if self._repo.head() != head:
                 index.publish()
@@ -168,7 +168,7 @@ class WorkTree:
         if self._repo.is_bare or not changes:
             return []
         found = [path for path, change in changes.items() if self._is_edited(path, change)]
-        base = commit or EMPTY_TREES[max(x.hash_length for x in changes.values())]
+        base = commit or EMPTY_TREES[self._repo.hash_length(commit)]
         ran = self._repo.git.run(
             [*("diff-index", "--cached", "--name-only", "-z"), "--end-of-options", base]
         )
@@ -490,4 +490,4 @@ def next_entry(
 ) -> TreeEntry:
     """A file with new bytes: one that may be run still may."""
     mode = before.mode if before is not None and before.is_file else REGULAR
-    return TreeEntry(mode, _blob_name(content, repo.hash_length(head)))
+    return TreeEntry(mode, _blob_name(content, repo.hash_length(head.commit)))

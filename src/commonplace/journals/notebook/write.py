@@ -16,7 +16,6 @@ from commonplace.journals.git.commit import (
     CommitDraft,
     branch_moved,
     commit,
-    commit_all,
     retry_while_branch_moves,
 )
 from commonplace.journals.git.history import Commit
@@ -298,14 +297,14 @@ class NotebookWriter:
                 replace(move_draft(signature, x, y), renames={file_of(x): file_of(y)})
                 for x, y in pairs
             ]
-            commit_all(repo, head, drafts)
+            commit(repo, head, drafts)
         self._ledger.catch_up()
         return SectionMoves(pairs, tuple(notes))
 
     def _commit(self, repo: GitRepository, head: Head, draft: CommitDraft) -> Commit:
         name, _, address = draft.author.partition(" <")
         made = Commit(
-            hash=commit(repo, head, draft),
+            hash=commit(repo, head, [draft]),
             parents=(head.commit,) if head.commit else (),
             author=name,
             address=address.removesuffix(">"),

@@ -81,14 +81,7 @@ class NotebookAmender(Struct, frozen=True):
         if expected and before.version != expected:
             raise Conflict(f"{before.ref} has changed since it was read.", hint="Read it again.")
         made = self.supersede(ref, text)
-        return Amendment(
-            act="superseded",
-            ref=made.ref,
-            text=made.text,
-            at=made.at,
-            former=made.former,
-            notes=(_IS_KEPT, *made.notes),
-        )
+        return replace(made, notes=(_IS_KEPT, *made.notes))
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Give an overview its former text; see `verbs.amend.RestoresTexts`."""
@@ -191,6 +184,6 @@ class NotebookAmender(Struct, frozen=True):
         ref = ref_of(section.name)
         if not section.overview.strip():
             return Amendment(act="deleted", ref=ref, notes=notes)
-        at = notebook.ledger.newest_at(section.name) or notebook.head_at()
+        at = notebook.overview_at(section.name)
         notes += written_over_notes(replaced, self.service.zone)
         return Amendment(act="edited", ref=ref, text=section.overview, at=at, notes=notes)

@@ -13,7 +13,8 @@ from commonplace.search.two_questions import ComparedTexts, TwoQuestionHit
 
 if TYPE_CHECKING:
     from commonplace.core.values import Doc
-    from commonplace.journals.notebook.journal import EntryLine, Notebook
+    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.ledger import EntryLine
     from commonplace.search.two_questions import TwoQuestionFinder, TwoQuestions
 
 NotebookHit: TypeAlias = "tuple[TwoQuestionHit, str, EntryLine | None]"

@@ -30,15 +30,11 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Answer, Replacement
     from commonplace.journals.notebook.conflicts import OverviewClash
-    from commonplace.journals.notebook.journal import (
-        EntryLine,
-        NotebookEntry,
-        OverviewConflict,
-        Section,
-        TocNode,
-        WrittenEntry,
-    )
+    from commonplace.journals.notebook.format import NotebookEntry
+    from commonplace.journals.notebook.ledger import EntryLine
+    from commonplace.journals.notebook.reader import Section, TocNode
     from commonplace.journals.notebook.sync import SyncReport
+    from commonplace.journals.notebook.write import OverviewConflict, WrittenEntry
     from commonplace.search.two_questions import TwoQuestionHit
     from commonplace.verbs.notebook.finding import NotebookHit
     from commonplace.verbs.notebook.synthesis import OverviewPair, Synthesis

@@ -45,13 +45,7 @@ class OldEntry(Struct, frozen=True, kw_only=True):
 def parse_older_json(text: str, name: str) -> tuple[list[OldEntry], list[str]]:
     """The entries of a file, oldest first, those without a time before all others.
 
-    Args:
-        text: What the file holds.
-        name: Of the file, for errors.
-
-    Returns:
-        The entries, and a sentence for each section of which some were left out.
-
+    With them a sentence for each section of which some were left out. name: of the file.
     Raises: Invalid where it is not such a file.
     """
     notes: list[str] = []

@@ -59,8 +59,9 @@ if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerTexts
     from commonplace.core.import_notes import NotesImport
     from commonplace.journals.notebook.conflicts import Clashes, OverviewClash
-    from commonplace.journals.notebook.journal import Notebook, WrittenEntry
+    from commonplace.journals.notebook.journal import Notebook
     from commonplace.journals.notebook.names import SectionAddress
+    from commonplace.journals.notebook.write import WrittenEntry
     from commonplace.search.filing.filing import Filing
     from commonplace.search.policy import TwoQuestionWeights
     from commonplace.search.two_questions import TwoQuestionFinder
@@ -219,7 +220,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         Use it whenever something was learned or decided. An entry alone is always accepted; an
         overview only if you have read the one that is there. Returns the entry's id.
         """
-        from commonplace.journals.notebook.journal import OverviewConflict
+        from commonplace.journals.notebook.write import OverviewConflict
 
         section, notebook = _section_of(path), self.writing()
         # Some hosts fill in what is left out with empty texts: none of them empties an overview.
@@ -287,8 +288,8 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         Use it to find where something belongs. A group is a folder without an overview of its own.
         """
         notebook, top = self.reading(), id.strip().removeprefix("notebook:")
-        nodes = notebook.toc(top, depth=depth)
-        own = notebook.node(top) if top else None
+        own = notebook.node(top, depth=depth) if top else None
+        nodes = own.subsections if own else notebook.toc(depth=depth)
         lines = [*node_lines(nodes, self.zone)]
         if own and not lines:
             lines = [*node_lines([own], self.zone), "There are no sections below it."]
@@ -296,7 +297,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             lines or ["No sections found."],
             lambda: {
                 "id": id,
-                "section": node_facts(own) if own else None,
+                "section": {**node_facts(own), "subsections": []} if own else None,
                 "count": len(nodes),
                 "subsections": [node_facts(node) for node in nodes],
             },

@@ -98,7 +98,12 @@ def synthesize(
     """
     notes: list[str] = []
     began = clock()
-    for maker, find in makers if _fits(sides, notes) else ():
+    if sides.version_a.strip() == sides.version_b.strip():
+        makers = ()
+    elif len(sides.version_a) + len(sides.version_b) > MOST_CHARACTERS:
+        notes.append(f"No model was asked: both are more than {MOST_CHARACTERS:,} characters.")
+        makers = ()
+    for maker, find in makers:
         if clock() - began > PATIENCE_S:
             break
         try:
@@ -178,26 +183,15 @@ def _asked(sides: OverviewPair, maker: Maker, language: Language, screen: Screen
     completion = language.complete(question)
     if not completion.whole:
         raise Unavailable("Its answer was cut off.")
-    made = checked(sides, hidden.shown(_unwrapped(completion.text, sides)))
+    text = completion.text
+    # Without a fence around all of it, where neither version begins with one.
+    wrapped = _WRAPPED.fullmatch(text)
+    if wrapped and not any(
+        x.lstrip().startswith("```") for x in (sides.version_a, sides.version_b)
+    ):
+        text = wrapped["inside"]
+    made = checked(sides, hidden.shown(text))
     return replace(made, made_by=maker, model=completion.model)
-
-
-def _fits(sides: OverviewPair, notes: list[str]) -> bool:
-    """Whether a model is worth asking."""
-    if sides.version_a.strip() == sides.version_b.strip():
-        return False
-    if len(sides.version_a) + len(sides.version_b) > MOST_CHARACTERS:
-        notes.append(f"No model was asked: both are more than {MOST_CHARACTERS:,} characters.")
-        return False
-    return True
-
-
-def _unwrapped(text: str, sides: OverviewPair) -> str:
-    """An answer without a fence around all of it, where neither version begins with one."""
-    found = _WRAPPED.fullmatch(text)
-    if found and not any(x.lstrip().startswith("```") for x in (sides.version_a, sides.version_b)):
-        return found["inside"]
-    return text
 
 
 class _Text:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from commonplace.doors.web.visit import Visit
     from commonplace.journals.notebook.conflicts import OverviewClash
-    from commonplace.journals.notebook.journal import Notebook, TocNode
+    from commonplace.journals.notebook.journal import Notebook
     from commonplace.journals.notebook.ledger import EntryLine
+    from commonplace.journals.notebook.reader import TocNode
 
 DEPTH = 6
 """Levels of sections that the tree shows."""
