@@ -45,9 +45,6 @@ def rewrite_branches(
     Returns:
         By its ref, the commit that each branch would be at; and the commits that change though none
         before them does: what leads to the former history of any that changes leads to one of them.
-
-    Raises:
-        Unavailable, Denied, Corrupted.
     """
     asked = ["fast-export", "--branches", "--show-original-ids", "--reencode=no"]
     with tempfile.TemporaryFile() as changed:

@@ -154,15 +154,9 @@ class Git:
     ) -> GitResult:
         """Run one git command to its end.
 
-        Args:
-            arguments: Of git, its verb first.
-            stdin: Its standard input: bytes, or an open file.
-            timeout_s: After so long it is ended.
-            statuses: The exit statuses that are an answer; any other raises.
-            index: The file it takes for git's index.
-
-        Raises:
-            Unavailable, Denied, Conflict, NotFound, Internal.
+        arguments: its verb first; statuses: those that are an answer, any other raises; index: the
+        file that it takes for git's index.
+        Raises: Unavailable, Denied, NotFound.
         """
         ran = _run_to_end(
             self._command(arguments),

@@ -91,31 +91,41 @@ class NotebookHistory:
             )
         message_of = self._new_message(refs, without_context)
         with notebook.repo.locked() as repo:
-            head = repo.writable_head()
+            repo.writable_head()
             tree = WorkTree(repo)
             tree.refresh()  # what a process left that was killed after it had moved the branch
-            former = list_refs(repo, _BRANCHES)
             made, changed = rewrite_branches(repo, cut, message_of)
-            leading = find_leading(repo, changed)
+            leading = find_leading(repo, changed) if changed else None
             notes: list[str] = []
-            if changed:
-                self._refuse_work_trees(repo, made, changed)
-                changes = compare_trees(repo, head.commit, made[head.branch])
-                refuse_edits(repo, head.commit, changes, act="forget")
-                moves = self._moves(former, made, leading, keep_until)
-                # Before the branches move: from then on no sync may bring it back. What was taken
-                # back since may come again.
-                tips = former.values()
-                known = [
-                    x for x in read_forgotten(repo) if not any(repo.is_ancestor(x, y) for y in tips)
-                ]
-                lines = "".join(f"{x}\n" for x in dict.fromkeys([*known, *changed]))
-                replace_file(repo.common_dir / FORGOTTEN, lines.encode())
-                with tree.following(head, changes, edits="refused") as notes:
-                    update_refs(repo, moves, why=_WHY)
-            notes += self._settle(repo, tree, leading if changed else None)
+            if leading is not None:
+                notes += self._put_in_place(repo, made, changed, leading, keep_until)
+            notes += self._settle(repo, tree, leading)
         self._remake_ledger()
         return tuple(notes)
+
+    def _put_in_place(
+        self,
+        repo: GitRepository,
+        made: Mapping[str, str],
+        changed: Sequence[str],
+        leading: Mapping[str, str],
+        keep_until: datetime | None,
+    ) -> list[str]:
+        """Move the branches to what was made of them, and let the folder follow."""
+        head, former = repo.head(), list_refs(repo, _BRANCHES)
+        self._refuse_work_trees(repo, made, changed)
+        changes = compare_trees(repo, head.commit, made[head.branch])
+        refuse_edits(repo, head.commit, changes, act="forget")
+        moves = self._moves(former, made, leading, keep_until)
+        # Before the branches move: from then on no sync may bring it back, but for what was taken
+        # back since.
+        tips = former.values()
+        known = [x for x in read_forgotten(repo) if not any(repo.is_ancestor(x, y) for y in tips)]
+        lines = "".join(f"{x}\n" for x in dict.fromkeys([*known, *changed]))
+        replace_file(repo.common_dir / FORGOTTEN, lines.encode())
+        with WorkTree(repo).following(head, changes, edits="refused") as notes:
+            update_refs(repo, moves, why=_WHY)
+        return notes
 
     def finish(self) -> tuple[str, ...]:
         """Go on where the branches had moved: the folder follows, and what nothing leads to goes.

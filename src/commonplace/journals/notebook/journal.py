@@ -166,8 +166,7 @@ class Notebook(NotebookReader):
             supersedes: The id of the entry whose place this one takes.
             expires: When the entry expires, aware; None for never. Kept in whole seconds.
 
-        Raises:
-            Also OverviewConflict, with both texts.
+        Raises: also OverviewConflict, with both texts.
         """
         now = self.clock()
         if entry_id is None and idempotency_key is not None:
@@ -248,12 +247,8 @@ class Notebook(NotebookReader):
         """Show an entry no more, by a commit that puts back the overview that it replaced.
 
         What it had replaced holds again. The history keeps it: `set_end` brings it back.
-
-        Returns:
-            The entry, and whether the overview was put back.
-
-        Raises:
-            Also Conflict where another entry has taken its place, or the overview was changed.
+        The entry, and whether the overview was put back.
+        Raises: also Conflict where another entry has taken its place, or the overview was changed.
         """
         found = self.read_entry(address)
         if later := self.ledger.find_successor(found.id):
@@ -307,17 +302,9 @@ class Notebook(NotebookReader):
     ) -> tuple[Section, tuple[str, ...]]:
         """Put a new text in place of an overview, without an entry; the history keeps the old one.
 
-        Args:
-            section: Whose.
-            text: The whole new overview; blank leaves none.
-            base_version: The version that was read.
-            summary: What the commit says; else that the overview was amended.
-
-        Returns:
-            The section, and sentences on what of the folder was left as it was.
-
-        Raises:
-            Also OverviewConflict, with both texts.
+        The section, and sentences on what of the folder was left as it was. A blank text leaves no
+        overview; base_version: the one that was read; summary: what the commit says.
+        Raises: also OverviewConflict, with both texts.
         """
         name = parse_section(section)
         said = summary or f"Amend the overview of {name}"

@@ -71,10 +71,7 @@ def parse_new_section(text: str) -> str:
 
 
 def refuse_twin(section: str, others: Iterable[str]) -> None:
-    """Refuse a section that some disks take for another one that is there, folders included.
-
-    Raises: Invalid.
-    """
+    """Refuse a section that some disks take for another one that is there, folders included."""
     known: dict[str, str] = {}
     for other in others:
         for place in _prefixes(other):

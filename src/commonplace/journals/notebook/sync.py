@@ -76,9 +76,8 @@ class SyncReport(Struct, frozen=True, kw_only=True):
     """The outcome of a sync.
 
     Attributes:
-        remote: Its name.
-        branch: Its branch, as a full ref.
-        address: Where it is, without a password.
+        branch: The remote's, as a full ref.
+        address: Where the remote is, without a password.
         received: How many entries are new here.
         sent: How many entries are new there.
         dropped: How many entries are gone from here.

@@ -131,12 +131,7 @@ def refuse_stranger(repo: GitRepository, remote: Remote, theirs: str) -> None:
 def refuse_loss(repo: GitRepository, kept: Ledger, merged: Ledger, *, ours: str, to: str) -> None:
     """Refuse to take more than a tenth of our entries out of sight.
 
-    Args:
-        repo: The notebook's.
-        kept: The ledger of our history.
-        merged: The ledger of what the sync has made.
-        ours: The commit of our branch, empty for none.
-        to: The commit that the sync has made.
+    kept: the ledger of our history; merged: of what the sync has made; to: the commit of that.
     """
     if not ours:
         return
@@ -167,11 +162,8 @@ def dropped_by_rebase(
     `git pull --rebase` left an entry out that only raised a count to what a teammate's had made it
     already: to git its change was there.
 
-    Args:
-        repo: The notebook's.
-        branch: Whose reflog says where it was before it was rebased.
-        ledger: Of what the sync has made.
-        without: Commits whose histories hold nothing that was lost.
+    branch: its reflog says where it was before; ledger: of what the sync has made; without: commits
+    whose histories hold nothing that was lost.
     """
     lost = {
         entry.id: (entry, commit.hash)
@@ -202,11 +194,7 @@ def refuse_edits(
 ) -> None:
     """Refuse to change a file that a person has changed in the folder.
 
-    Args:
-        repo: The notebook's, as it is brought up to date.
-        ours: The commit of our branch, empty for none.
-        changes: Of its files.
-        act: What would change them, as a verb.
+    repo: as it is brought up to date; act: what would change the files, as a verb.
     """
     if dirty := WorkTree(repo).dirty(ours, changes):
         git = repo.shell_command

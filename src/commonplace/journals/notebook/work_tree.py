@@ -27,7 +27,7 @@ from commonplace.journals.git.run import missing_object
 from commonplace.journals.git.trees import REGULAR, TreeEntry, compare_trees, list_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from commonplace.journals.git.index import GitIndex
@@ -99,13 +99,7 @@ class WorkTree:
             if self._repo.head() != head:
                 index.publish()
                 raise branch_moved(self._repo)
-            found = index.read({*changes})
-            staged = sorted(p for p, x in changes.items() if not _is_entry_at(found.get(p), x))
-            if edits == "refused":
-                self._refuse_edits(staged, changes)
-            index.put(
-                {p: _entry_after(found.get(p), x) for p, x in changes.items() if p not in staged}
-            )
+            staged = self._put_entries(index, changes, edits)
             files = {p: _blob(x.before) for p, x in changes.items()} | behind
             self._write_last_move(_LastMove(head.branch, head.commit, "", files))
             try:
@@ -189,10 +183,17 @@ class WorkTree:
             return before is not None and after is not None
         return not any(x is not None and _is_blob(found, x.blob) for x in (before, after))
 
-    def _refuse_edits(self, staged: Sequence[str], changes: Mapping[str, TreeChange]) -> None:
-        """Raises: Conflict where a person has changed one of these files, or staged it."""
-        edited = [path for path, x in changes.items() if path in staged or self._is_edited(path, x)]
-        if edited:
+    def _put_entries(
+        self, index: GitIndex, changes: Mapping[str, TreeChange], edits: Literal["left", "refused"]
+    ) -> list[str]:
+        """Let the index hold what the changes leave; what a person staged stays, and is returned.
+
+        Raises: Conflict where edits are refused, and a person has changed a file or staged it.
+        """
+        found = index.read({*changes})
+        staged = sorted(p for p, x in changes.items() if not _is_entry_at(found.get(p), x))
+        refused = changes.items() if edits == "refused" else ()
+        if edited := [path for path, x in refused if path in staged or self._is_edited(path, x)]:
             git, names = "git -C {place}", _shown(", ".join(edited))
             raise Conflict(
                 f"Changed in the folder and not committed: {names}; no overview was written, since"
@@ -201,6 +202,8 @@ class WorkTree:
                 " --staged --worktree -- FILE. An entry without an overview can be written now.",
                 place=self._repo.folder,
             )
+        index.put({p: _entry_after(found.get(p), x) for p, x in changes.items() if p not in staged})
+        return staged
 
     def _finish_last_move(
         self, note: _LastMove | None, index: GitIndex

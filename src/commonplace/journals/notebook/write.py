@@ -162,25 +162,19 @@ class NotebookWriter:
             refuse_twin(section, sections)
         elif entry.mode == FOLDER:
             raise Invalid(f"{path} is a folder.", hint="Use another name for the section.")
-        file = parse_file(former, errors="surrogateescape")  # its bytes are kept
-        overview = file.overview if yours is None else yours
-        if yours is not None:
-            there = parse_file(former)
-            is_read = base_version == there.version or not (there.overview or base_version)
-            if yours != there.overview and not is_read:
-                raise OverviewConflict(section, base_version, there, yours)
+        file, overview = _checked(section, former, yours, base_version)
         count = self._notebook.count(section, file) + 1
         content = render_file(overview, count)
         after = next_entry(repo, head, entry, content)
         draft = replace(self._draft(message), at=at, puts={path: content}, modes={path: after.mode})
-        edits: Literal["left", "refused"] = "left" if overview == file.overview else "refused"
+        is_new = overview != file.overview
+        edits: Literal["left", "refused"] = "refused" if is_new else "left"
+        changes = {path: TreeChange(entry, after)}
         try:
-            with WorkTree(repo).following(
-                head, {path: TreeChange(entry, after)}, {path: content}, edits=edits
-            ) as notes:
+            with WorkTree(repo).following(head, changes, {path: content}, edits=edits) as notes:
                 made = self._commit(repo, head, draft)
         except IndexLocked as exc:
-            if entry is None or edits == "refused":
+            if entry is None or is_new:
                 raise
             # An entry changes no file then, so that nothing falls behind; the next one counts it.
             made = self._commit(repo, head, replace(draft, puts={}))
@@ -222,16 +216,9 @@ class NotebookWriter:
     ) -> tuple[str, ...]:
         """Put a text in place of an overview in one commit that is no entry.
 
-        Args:
-            message: What the commit says; it names the section, and may set an end as well.
-            overview: As it will be read back.
-            base_version: The version that was read.
-
-        Returns:
-            Sentences on what of the folder was left as it was.
-
-        Raises:
-            Also OverviewConflict, NotFound.
+        Sentences on what of the folder was left as it was. message: names the section, and may set
+        an end as well; overview: as it will be read back; base_version: the one that was read.
+        Raises: also OverviewConflict, NotFound.
         """
 
         def put(repo: GitRepository, head: Head) -> tuple[str, ...]:
@@ -313,6 +300,23 @@ class NotebookWriter:
         )
         self._ledger.append(made)
         return made
+
+
+def _checked(
+    section: str, content: bytes, yours: str | None, base_version: str
+) -> tuple[SectionFile, str]:
+    """A section's file, its bytes kept, and the overview that it is to have.
+
+    yours: None for the one that is there. Raises: OverviewConflict.
+    """
+    file = parse_file(content, errors="surrogateescape")
+    if yours is None:
+        return file, file.overview
+    there = parse_file(content)
+    is_read = base_version == there.version or not (there.overview or base_version)
+    if yours != there.overview and not is_read:
+        raise OverviewConflict(section, base_version, there, yours)
+    return file, yours
 
 
 def _pairs(

@@ -111,6 +111,7 @@ def _import(notebook: Notebook, old: OldEntry, notes: list[str], noting: NotesIm
         elif there.overview.strip() != old.overview.strip():
             notes.append(f"{section} has an overview already, and keeps it.")
     noting.put_planned({entry_id: ""})
+    is_new = True
     if line is None:
         written = notebook.write(
             old.section,
@@ -123,10 +124,8 @@ def _import(notebook: Notebook, old: OldEntry, notes: list[str], noting: NotesIm
         )
         is_new = not written.repeated
     else:
-        notebook.bring_back(
-            SectionAddress(section, entry_id), overview=overview, base_version=base or ""
-        )
-        is_new = True
+        address = SectionAddress(section, entry_id)
+        notebook.bring_back(address, overview=overview, base_version=base or "")
     noting.put_added({entry_id: ""} if is_new else {})
     return is_new
 

@@ -464,13 +464,8 @@ class NotebookService(Struct, frozen=True, kw_only=True):
     ) -> Answer:
         """Add the entries and overviews of the older JSON file, each once however often it is read.
 
-        An overview takes the place of an empty one alone.
-
-        Args:
-            text: What the file holds.
-            name: Of the file, for errors.
-            noting: Takes the entries that are added.
-            on_progress: Called with (done, still to do).
+        An overview takes the place of an empty one alone. name: of the file, for errors; noting:
+        takes the entries that are added.
         """
         from commonplace.verbs.notebook.older_json import import_entries, parse_older_json
 
