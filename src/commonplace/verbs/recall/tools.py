@@ -109,7 +109,7 @@ class RecallTools:
         journals: Annotated[list[str], Arg("Only these: 'private', 'chronicle'.")] = [],
         kinds: Annotated[list[str], Arg("Only these: 'entry', 'event'.")] = [],
         limit: Annotated[int, Arg("At most.", 1, 100)] = 20,
-        budget_tokens: Annotated[int, Arg("Most tokens.", 200, 100_000)] = 1500,
+        budget_tokens: Annotated[int, Arg("Most tokens.", 200, 100_000)] = 1000,
         explain: Annotated[bool, Arg("Explain each score.")] = False,
     ) -> Answer:
         """Search your memory, in any project.
