@@ -113,17 +113,15 @@ def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any)
     show_list(newest_events(limit, tags, **given), as_json)
 
 
-chronicle.add_command(
-    VerbCommand(
-        "chronicle",
-        ChronicleVerbs.search_entries,
-        "search",
-        "Find entries by words and meaning, best first; without TEXT the newest first.",
-        short_help="Find entries by words and meaning, best first.",
-        argument=click.Argument(["text"], nargs=-1),
-        files=file_everything,
-    ).command()
-)
+VerbCommand(
+    "chronicle",
+    ChronicleVerbs.search_entries,
+    "search",
+    "Find entries by words and meaning, best first; without TEXT the newest first.",
+    short_help="Find entries by words and meaning, best first.",
+    argument=click.Argument(["text"], nargs=-1),
+    files=file_everything,
+).add_to(chronicle)
 when = VerbCommand(
     "chronicle",
     ChronicleVerbs.find_when_i,

@@ -151,17 +151,12 @@ def _newest(
         "notes": list(listed.notes),
     }
     if list_form() == "model":
-        arguments = {
-            "when": when,
-            "journals": list(journals),
-            "limit": limit,
-            "start": first,
-            "as_of": as_of or "",
-        }
+        arguments = {"when": when, "limit": limit, "start": first, "as_of": as_of}
+        arguments["journals"] = list(journals)
         said = text_for_model(app.toolset("recall").tool("list_by_time").call(arguments))
     else:
-        zone = app.settings.timezone
-        during = f" of {render_interval(listed.interval, zone)}" if listed.interval else ""
+        span = listed.interval
+        during = f" of {render_interval(span, app.settings.timezone)}" if span else ""
         is_any = not (when or journals or first or before)
         said = f"{NO_ENTRIES} {FIRST_STEP}" if is_any else f"No entries{during} found."
     return Answer(text=said, facts=facts)

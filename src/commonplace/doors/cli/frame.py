@@ -393,15 +393,11 @@ def show_list(
     explain: bool = False,
     whole: bool = False,
 ) -> None:
-    """Print a list in the form that was asked for; see `list_options`.
+    """Print a list in the form that was asked for; see `list_options` and `show`.
 
-    Args:
-        answer: Of a tool that lists or searches.
-        as_json: Whether --json was given.
-        about: The question, whose words are marked on a terminal.
-        journal: Whose ids the answer has, where it has ids in place of refs.
-        explain: Whether --explain was given: the tool says it best.
-        whole: Whether the text of each entry is shown whole, unless another form was asked for.
+    about: The question, whose words are marked on a terminal.
+    explain: Whether --explain was given: the tool says it best.
+    whole: Whether the text of each entry is shown whole, unless another form was asked for.
     """
     from commonplace.doors.cli.json_output import VERSION, shaped
     from commonplace.doors.cli.options import list_form

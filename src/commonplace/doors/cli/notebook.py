@@ -155,55 +155,47 @@ def _parted(text: str, overview: str, version: str) -> dict[str, str]:
     return arguments | {"overview": above.strip("\n"), "base_version": version}
 
 
-notebook.add_command(
-    VerbCommand(
-        "notebook",
-        NotebookService.journal_read,
-        "read",
-        """Show a section's overview, or one entry whole.
+VerbCommand(
+    "notebook",
+    NotebookService.journal_read,
+    "read",
+    """Show a section's overview, or one entry whole.
 
-        ID is a section, one of its entries as `log` and `search` show it (SECTION#ID), the
-        beginning of a ref, a number in the last list, or -1 for the newest.
-        """,
-        argument=click.Argument(["id"]),
-        within=Filter(journals=("notebook",)),
-        journal="notebook",
-        is_list=False,
-    ).command()
-)
-notebook.add_command(
-    VerbCommand(
-        "notebook",
-        NotebookService.journal_list_entries,
-        "log",
-        "List the entries of SECTION, newest first.",
-        argument=click.Argument(["path"], metavar="SECTION"),
-        journal="notebook",
-    ).command()
-)
-notebook.add_command(
-    VerbCommand(
-        "notebook",
-        NotebookService.journal_toc,
-        "toc",
-        "List the sections below SECTION, or all at the top.",
-        argument=click.Argument(["id"], default="", metavar="[SECTION]"),
-        is_list=False,
-    ).command()
-)
-notebook.add_command(
-    VerbCommand(
-        "notebook",
-        NotebookService.journal_search,
-        "search",
-        "Find entries and overviews by what they say, by the work they came from, or by both.",
-        short_help="Find entries and overviews, best first.",
-        argument=click.Argument(["content"], nargs=-1),
-        files=file_everything,
-        files_blank=True,
-        journal="notebook",
-    ).command()
-)
+    ID is a section, one of its entries as `log` and `search` show it (SECTION#ID), the
+    beginning of a ref, a number in the last list, or -1 for the newest.
+    """,
+    argument=click.Argument(["id"]),
+    within=Filter(journals=("notebook",)),
+    journal="notebook",
+    is_list=False,
+).add_to(notebook)
+VerbCommand(
+    "notebook",
+    NotebookService.journal_list_entries,
+    "log",
+    "List the entries of SECTION, newest first.",
+    argument=click.Argument(["path"], metavar="SECTION"),
+    journal="notebook",
+).add_to(notebook)
+VerbCommand(
+    "notebook",
+    NotebookService.journal_toc,
+    "toc",
+    "List the sections below SECTION, or all at the top.",
+    argument=click.Argument(["id"], default="", metavar="[SECTION]"),
+    is_list=False,
+).add_to(notebook)
+VerbCommand(
+    "notebook",
+    NotebookService.journal_search,
+    "search",
+    "Find entries and overviews by what they say, by the work they came from, or by both.",
+    short_help="Find entries and overviews, best first.",
+    argument=click.Argument(["content"], nargs=-1),
+    files=file_everything,
+    files_blank=True,
+    journal="notebook",
+).add_to(notebook)
 
 
 @notebook.command(short_help="Give a section, or a folder of them, another name.")

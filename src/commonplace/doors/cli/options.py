@@ -12,11 +12,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_EXPIRES = "commonplace.expires"
+_EXPIRES, _FORM, _NO_UNDO, _YES = (f"commonplace.{x}" for x in ("expires", "form", "undo", "yes"))
 _FLAGS = "commonplace.flags"
-_FORM = "commonplace.form"
-_NO_UNDO = "commonplace.no_undo"
-_YES = "commonplace.yes"
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
@@ -37,13 +34,29 @@ class NumberBetween(click.IntRange):
         return f"{self.min} to {self.max}"
 
 
+def _noted(key: str, *, name: str = "") -> dict[str, Any]:
+    """What an option takes whose value the command need not see: its functions ask `_given` for it.
+
+    name: What is noted in place of the value of a flag.
+    """
+
+    def note(ctx: click.Context, _param: click.Parameter, value: Any) -> None:
+        if value not in (None, False):
+            ctx.meta[key] = name or value
+
+    return {"expose_value": False, "callback": note}
+
+
+def _given(key: str) -> Any:
+    return click.get_current_context().meta.get(key)
+
+
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 no_undo_option = click.option(
     "--no-undo",
     is_flag=True,
-    expose_value=False,
-    callback=lambda ctx, _param, value: ctx.meta.update({_NO_UNDO: value}),
+    **_noted(_NO_UNDO),
     help="Keep nothing of what was there, nor of what earlier edits replaced.",
 )
 
@@ -79,39 +92,46 @@ project_option = setting_option(
 )
 
 
-def _keep_expires(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        ctx.meta[_EXPIRES] = value
-
-
 expires_option = click.option(
     "--expires",
     metavar="TIME",
-    callback=_keep_expires,
-    expose_value=False,
+    **_noted(_EXPIRES),
     help="When to forget it: 'in 30 days', 'tomorrow', '2027-01-01'.",
 )
 
 
 def expires_at() -> str | None:
     """The value of `--expires`; None where it was not given, or the command has no such option."""
-    found: str | None = click.get_current_context().meta.get(_EXPIRES)
+    found: str | None = _given(_EXPIRES)
     return found
 
 
-def keep_yes(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    """Note --yes of a command that takes it for one of its options alone; see `says_yes`."""
-    ctx.meta[_YES] = value
+def supersedes_option(command: _Command) -> _Command:
+    """`--supersedes`, and the `--yes` to an entry that is older than the last list."""
+    yes = click.option(
+        "--yes",
+        is_flag=True,
+        **_noted(_YES),
+        help="With --supersedes: do not ask, however old the entry of that number is.",
+    )
+    supersedes = click.option(
+        "--supersedes",
+        metavar="REF",
+        help="What it replaces: a ref, its beginning, a number in the last list, or -1 for the"
+        " newest.",
+    )
+    decorated: _Command = supersedes(yes(command))
+    return decorated
 
 
 def says_yes() -> bool:
-    """Whether such a --yes was given."""
-    return bool(click.get_current_context().meta.get(_YES))
+    """Whether that --yes was given."""
+    return bool(_given(_YES))
 
 
 def keeps_former() -> bool:
     """Whether the texts that edits replace are kept: not with --no-undo."""
-    return not click.get_current_context().meta.get(_NO_UNDO)
+    return not _given(_NO_UNDO)
 
 
 def common_options(command: _Command) -> _Command:
@@ -127,11 +147,6 @@ def list_options(command: _Command) -> _Command:
 
 def form_options(command: _Command) -> _Command:
     """The options that say in which form a list is shown: --oneline, --full, --plain and others."""
-
-    def remember(ctx: click.Context, param: click.Parameter, given: bool) -> None:
-        if given:
-            ctx.meta[_FORM] = param.name
-
     for name, text in (
         ("model", "Output what a model is given."),
         ("jsonl", "Output a line of JSON for each entry."),
@@ -139,18 +154,16 @@ def form_options(command: _Command) -> _Command:
         ("full", "Show each text whole, with its ref."),
         ("oneline", "Show one line per entry."),
     ):
-        command = click.option(
-            f"--{name}", is_flag=True, expose_value=False, callback=remember, help=text
-        )(command)
+        noted = _noted(_FORM, name=name)
+        command = click.option(f"--{name}", is_flag=True, **noted, help=text)(command)
     return command
 
 
 def list_form() -> str:
     """The form of a list that was asked for, by the name of its option; empty for the usual one."""
-    form: str = click.get_current_context().meta.get(_FORM, "")
-    return form
+    return _given(_FORM) or ""
 
 
 def given_flags() -> dict[str, object]:
     """The flags of this call, by the keys of settings. Call it inside a command."""
-    return dict(click.get_current_context().meta.get(_FLAGS, {}))
+    return dict(_given(_FLAGS) or {})

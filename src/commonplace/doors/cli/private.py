@@ -102,43 +102,37 @@ def _edited_thoughts(category: str) -> dict[str, str]:
     return written
 
 
-private.add_command(
-    VerbCommand(
-        "private",
-        PrivateVerbs.search_journal,
-        "search",
-        """Find entries by meaning and by words.
+VerbCommand(
+    "private",
+    PrivateVerbs.search_journal,
+    "search",
+    """Find entries by meaning and by words.
 
-        QUERY is a question or a few words: commonplace private search build trouble --when "last
-        week".
-        """,
-        argument=click.Argument(["query"], nargs=-1, required=True),
-        files=file_everything,
-    ).command()
-)
-private.add_command(
-    VerbCommand(
-        "private",
-        PrivateVerbs.list_recent_entries,
-        "list",
-        "List the latest entries, newest first.",
-    ).command()
-)
-private.add_command(
-    VerbCommand(
-        "private",
-        PrivateVerbs.read_journal_entry,
-        "read",
-        """Read one entry whole.
+    QUERY is a question or a few words: commonplace private search build trouble --when "last
+    week".
+    """,
+    argument=click.Argument(["query"], nargs=-1, required=True),
+    files=file_everything,
+).add_to(private)
+VerbCommand(
+    "private",
+    PrivateVerbs.list_recent_entries,
+    "list",
+    "List the latest entries, newest first.",
+).add_to(private)
+VerbCommand(
+    "private",
+    PrivateVerbs.read_journal_entry,
+    "read",
+    """Read one entry whole.
 
-        PATH is its path or ref, the beginning of a ref, a number in the last list, or -1 for the
-        newest.
-        """,
-        argument=click.Argument(["path"], callback=_absolute),
-        within=_JOURNAL,
-        is_list=False,
-    ).command()
-)
+    PATH is its path or ref, the beginning of a ref, a number in the last list, or -1 for the
+    newest.
+    """,
+    argument=click.Argument(["path"], callback=_absolute),
+    within=_JOURNAL,
+    is_list=False,
+).add_to(private)
 
 
 @private.command(cls=ShortRefCommand)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import Any
 
 import click
 
@@ -38,15 +39,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 )
 @json_option
 def setup(
-    client: str | None,
-    *,
-    only_print: bool,
-    remove: bool,
-    list_all: bool,
-    toolsets: str | None,
-    name: str,
-    allow: str | None,
-    as_json: bool,
+    client: str | None, *, only_print: bool, remove: bool, list_all: bool, name: str, **given: Any
 ) -> None:
     """Add Commonplace to an MCP client.
 
@@ -55,6 +48,7 @@ def setup(
     What else is in the client's files stays as it is, and a backup is kept beside each. Hooks give
     each session a brief and keep its transcript; skills say when to write and how to recall.
     """
+    toolsets, allow, as_json = given["toolsets"], given["allow"], given["as_json"]
     home = home_folder()
     if home is None:
         raise Unavailable("You have no home folder.", hint="Set HOME, then try again.")

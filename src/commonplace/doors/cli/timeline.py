@@ -104,45 +104,39 @@ def add(
     show_written(call("timeline_add", arguments, defers_filing=True, within=_WRITTEN), as_json)
 
 
-timeline.add_command(
-    VerbCommand(
-        "timeline",
-        TimelineTools.timeline_search,
-        "search",
-        """Find entries and summaries by words and meaning; without QUERY the newest first.
+VerbCommand(
+    "timeline",
+    TimelineTools.timeline_search,
+    "search",
+    """Find entries and summaries by words and meaning; without QUERY the newest first.
 
-        A time in the QUERY is read out of it: `what was I working on last week`.
-        """,
-        short_help="Find entries and summaries by words and meaning.",
-        argument=click.Argument(["query"], nargs=-1),
-        files=file_timeline,
-    ).command()
-)
-timeline.add_command(
-    VerbCommand(
-        "timeline",
-        TimelineTools.timeline_range,
-        "range",
-        """List what happened in a time, newest first: all, or one kind of summary.
+    A time in the QUERY is read out of it: `what was I working on last week`.
+    """,
+    short_help="Find entries and summaries by words and meaning.",
+    argument=click.Argument(["query"], nargs=-1),
+    files=file_timeline,
+).add_to(timeline)
+VerbCommand(
+    "timeline",
+    TimelineTools.timeline_range,
+    "range",
+    """List what happened in a time, newest first: all, or one kind of summary.
 
-        WHEN is a phrase such as `last week` or `2026-W41`.
-        """,
-        short_help="List what happened in a time, newest first.",
-        argument=click.Argument(["when"], nargs=-1),
-    ).command()
-)
-timeline.add_command(
-    VerbCommand(
-        "timeline",
-        TimelineTools.timeline_context,
-        "context",
-        "Gather what a prompt should hold: the profile, summaries, the nearest entries.",
-        short_help="Gather what a prompt should hold.",
-        argument=click.Argument(["query"], nargs=-1),
-        files=file_timeline,
-        is_list=False,
-    ).command()
-)
+    WHEN is a phrase such as `last week` or `2026-W41`.
+    """,
+    short_help="List what happened in a time, newest first.",
+    argument=click.Argument(["when"], nargs=-1),
+).add_to(timeline)
+VerbCommand(
+    "timeline",
+    TimelineTools.timeline_context,
+    "context",
+    "Gather what a prompt should hold: the profile, summaries, the nearest entries.",
+    short_help="Gather what a prompt should hold.",
+    argument=click.Argument(["query"], nargs=-1),
+    files=file_timeline,
+    is_list=False,
+).add_to(timeline)
 
 
 @timeline.command(
@@ -265,7 +259,7 @@ def import_memories(source: str, thread: str, as_json: bool) -> None:
 @timeline.command(short_help="Watch a year being rolled up, in a temporary home.")
 @json_option
 def demo(as_json: bool) -> None:
-    """Simulate a year in a temporary home, and zoom from the year to one entry.
+    """Simulate a year in a temporary home, and go from the year down to one entry.
 
     Nothing of yours is read or written, and nothing is left behind.
     """

@@ -33,34 +33,30 @@ def transcripts() -> None:
     """List, read and delete what was said in sessions."""
 
 
-transcripts.add_command(
-    VerbCommand(
-        "transcripts",
-        TranscriptService.list_sessions,
-        "list",
-        """List sessions with their project and how each began, the one that went on last first.
+VerbCommand(
+    "transcripts",
+    TranscriptService.list_sessions,
+    "list",
+    """List sessions with their project and how each began, the one that went on last first.
 
-        WHEN is a time such as `yesterday` or `May 2026`; without it any time.
-        """,
-        short_help="List sessions, the one that went on last first.",
-        argument=click.Argument(["when"], nargs=-1),
-    ).command()
-)
-transcripts.add_command(
-    VerbCommand(
-        "transcripts",
-        TranscriptService.read_session,
-        "show",
-        """Show what was said in a session, in its order.
+    WHEN is a time such as `yesterday` or `May 2026`; without it any time.
+    """,
+    short_help="List sessions, the one that went on last first.",
+    argument=click.Argument(["when"], nargs=-1),
+).add_to(transcripts)
+VerbCommand(
+    "transcripts",
+    TranscriptService.read_session,
+    "show",
+    """Show what was said in a session, in its order.
 
-        REF is a session's ref or id, or the beginning of one, a number in the last list, or the ref
-        of a message, which is shown with what was said around it.
-        """,
-        short_help="Show what was said.",
-        argument=click.Argument(["ref"]),
-        within=_JOURNAL,
-    ).command()
-)
+    REF is a session's ref or id, or the beginning of one, a number in the last list, or the ref
+    of a message, which is shown with what was said around it.
+    """,
+    short_help="Show what was said.",
+    argument=click.Argument(["ref"]),
+    within=_JOURNAL,
+).add_to(transcripts)
 
 
 @transcripts.command(short_help="Find what was said by words and meaning.")

@@ -25,7 +25,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.text import json_kind
 from commonplace.doors.cli.calls import call_tool, opened
 from commonplace.doors.cli.frame import show, show_list
-from commonplace.doors.cli.options import common_options, keep_yes, list_options
+from commonplace.doors.cli.options import common_options, list_options, supersedes_option
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.verbs.toolset import annotated, signature_of
 
@@ -175,6 +175,10 @@ class VerbCommand(Struct, frozen=True):
         made.params[:0] = arguments
         return made
 
+    def add_to(self, group: click.Group) -> None:
+        """Add it to the commands of a journal."""
+        group.add_command(self.command())
+
     def _run(self, *, as_json: bool, **given: Any) -> None:
         arguments = {
             name: list(value) if isinstance(value, tuple) else value
@@ -210,24 +214,6 @@ class VerbCommand(Struct, frozen=True):
             return find_entry(
                 app, asked, lambda ref: call({**arguments, name: ref}), within=self.within
             )
-
-
-def supersedes_option(command: Any) -> Any:
-    """`--supersedes`, and the `--yes` to an entry that is older than the last list."""
-    yes = click.option(
-        "--yes",
-        is_flag=True,
-        expose_value=False,
-        callback=keep_yes,
-        help="With --supersedes: do not ask, however old the entry of that number is.",
-    )
-    supersedes = click.option(
-        "--supersedes",
-        metavar="REF",
-        help="What it replaces: a ref, its beginning, a number in the last list, or -1 for the"
-        " newest.",
-    )
-    return supersedes(yes(command))
 
 
 def _read_object(

@@ -41,8 +41,6 @@ def render_plugins(facts: ProjectFacts) -> dict[str, str]:
         "keywords": list(facts.keywords),
     }
     server = {"command": PLUGIN_PROGRAM[0], "args": ["mcp"]}
-    servers = {"mcpServers": {SERVER: server}}
-    skills = {f"skills/{name}/SKILL.md": text for name, text in list_skills()}
     plugins: dict[str, dict[str, Any]] = {
         "claude-code": {
             ".claude-plugin/plugin.json": about,
@@ -56,19 +54,19 @@ def render_plugins(facts: ProjectFacts) -> dict[str, str]:
         },
         "gemini": {
             "gemini-extension.json": {
-                "name": SERVER,
-                "version": facts.version,
-                "description": facts.description,
-                **servers,
+                **{key: about[key] for key in ("name", "version", "description")},
+                "mcpServers": {SERVER: server},
             },
             "hooks/hooks.json": render_plugin_hooks("gemini"),
         },
     }
     files = {
-        f"plugins/{client}/{path}": content if isinstance(content, str) else _json(content)
+        f"plugins/{client}/{path}": _json(content)
         for client, contents in plugins.items()
-        for path, content in {**contents, **skills}.items()
+        for path, content in contents.items()
     }
+    for name, text in list_skills():
+        files |= {f"plugins/{client}/skills/{name}/SKILL.md": text for client in plugins}
     return {
         **files,
         ".claude-plugin/marketplace.json": _json(_claude_market(facts)),

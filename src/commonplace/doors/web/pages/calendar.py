@@ -86,13 +86,10 @@ def period(visit: Visit) -> WebPage:
     journals = visit.journals()
     service = visit.app.recall.service()
     within = service.written(Filter(journals=journals))
-    step = STEPS.get(level)
-    start, listed = 0, None
-    if level in {"day", "hour"}:
-        start = visit.number("start", most=100_000)
-        listed = service.list_in(interval, within=within, limit=LISTED, start=start)
-    parts = [interval] if step is None else list(periods_in(interval, step, zone))
-    cells = _count_cells(visit, parts, step or level, within)
+    step = STEPS.get(level, level)
+    is_listed = step == "hour"  # of a day or of an hour
+    start = visit.number("start", most=100_000) if is_listed else 0
+    cells = _count_cells(visit, list(periods_in(interval, step, zone)), step, within)
     values: dict[str, Any] = {
         "current": "calendar",
         "key": key,
@@ -106,7 +103,9 @@ def period(visit: Visit) -> WebPage:
         "total": sum(cell.count for cell in cells),
         "cells": cells,
         "weeks": _weeks(visit, interval, cells) if level == "month" else None,
-        "listed": listed,
+        "listed": service.list_in(interval, within=within, limit=LISTED, start=start)
+        if is_listed
+        else None,
         "start": start,
         "size": LISTED,
         "summary": _summary(visit, level, key),
