@@ -24,7 +24,7 @@ from bench.homes import Home, is_marked, mark
 from bench.logs import write_log
 from bench.recalls import mixed_home
 from bench.sessions import OURS, session
-from commonplace.doors.hooks.forms import EVENTS
+from commonplace.doors.hooks.client_messages import EVENTS
 from commonplace.doors.prompt_socket import FOLDER, SUFFIX, receive_line
 
 if TYPE_CHECKING:

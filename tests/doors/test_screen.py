@@ -27,7 +27,7 @@ from tests.over_mcp import ask
 from commonplace.core.errors import CommonplaceError
 from commonplace.doors.cli import main
 from commonplace.doors.doctor.secrets import find_secrets
-from commonplace.doors.hooks.forms import EVENTS
+from commonplace.doors.hooks.client_messages import EVENTS
 from commonplace.doors.hooks.hook import answer
 from commonplace.doors.logs import close_logging, set_up_logging
 from commonplace.doors.mcp_offer import McpOffer

@@ -14,7 +14,7 @@ _ENTRY_POINTS = {
     "serve_stdio": "commonplace.doors.stdio.start:serve",
     "offered_tools": "commonplace.doors.stdio.built_lists:offered_tools",
     "answer_hook": "commonplace.doors.hooks.hook:answer",
-    "hook_events": "commonplace.doors.hooks.forms:EVENTS",
+    "hook_events": "commonplace.doors.hooks.client_messages:EVENTS",
     "doctor": "commonplace.doors.doctor.checks:Doctor",
     "find_secrets": "commonplace.doors.doctor.secrets:find_secrets",
     "repair_secrets": "commonplace.doors.doctor.secret_repair:repair_secrets",

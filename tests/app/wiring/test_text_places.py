@@ -45,7 +45,7 @@ NO_TEXT = {
     "doors.demos.timeline": "entries of the demo, in a home of its own",
     "doors.hooks.prompt": "refs that a session was told",
     "doors.last_examination": "what doctor found: paths and refs",
-    "doors.setup.changes": "settings of clients",
+    "doors.setup.file_changes": "settings of clients",
     "doors.setup.timer": "what the system runs, and when",
     "doors.stdio.prompt_listener": "a socket",
     "index.scoring.stems": "in memory alone",

@@ -20,7 +20,7 @@ from tests.doors.terminal import facts, run
 from tests.patience import PATIENCE_S, until
 from tests.repositories import make_repository
 
-from commonplace.doors.hooks.forms import EVENTS
+from commonplace.doors.hooks.client_messages import EVENTS
 from commonplace.doors.hooks.hook import DEADLINE_S, answer
 from commonplace.verbs.brief.service import NOT_MADE
 

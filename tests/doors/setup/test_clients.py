@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.doors.cli import main
-from commonplace.doors.setup.changes import plan_setup, write_change
 from commonplace.doors.setup.clients import CLIENTS, Machine, own_command
+from commonplace.doors.setup.file_changes import plan_setup, write_change
 from commonplace.doors.setup.files import list_files
 
 COMMAND = ["/opt/bin/commonplace", "mcp"]

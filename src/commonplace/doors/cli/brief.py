@@ -28,8 +28,8 @@ def brief(client: str, session: str, is_cut: bool, as_json: bool) -> None:
 
     The settings brief.* say how long it may be and what goes in.
     """
-    from commonplace.doors.briefs import brief_now
     from commonplace.doors.cli.calls import opened
+    from commonplace.doors.current_brief import brief_now
 
     folder = str(settings().work_folder or working_folder())  # first: what is wrong with a setting
     with opened() as app:

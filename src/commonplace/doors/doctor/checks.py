@@ -21,7 +21,7 @@ from commonplace.core.ports import Erasing, Repairable
 from commonplace.core.present import AFTER_DOUBT
 from commonplace.core.text import counted, counted_entries
 from commonplace.core.values import NOTHING_KNOWN, HealthRepairs, HealthReport, Problem
-from commonplace.doors.doctor.places import name_cloud, name_network
+from commonplace.doors.doctor.disks import name_cloud, name_network
 from commonplace.index.sqlite.file import FILE_NAME, SCHEMA
 from commonplace.inference.encoder.profiles import Weights, read_profile
 from commonplace.inference.encoder.repair import WeightsCheck

@@ -11,7 +11,7 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from commonplace.config.quick import QuickSettings
-    from commonplace.doors.hooks.forms import HookCall
+    from commonplace.doors.hooks.client_messages import HookCall
     from commonplace.journals.transcripts.store import TranscriptStore
 
 MOST_BYTES = 256 * 1024

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import select
 
-from commonplace.doors.hooks.forms import (
+from commonplace.doors.hooks.client_messages import (
     CUTS,
     DEFAULT_CLIENT,
     EVENTS,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from commonplace.config.quick import QuickSettings
-    from commonplace.doors.hooks.forms import HookCall
+    from commonplace.doors.hooks.client_messages import HookCall
 
 DEADLINE_S = 2
 

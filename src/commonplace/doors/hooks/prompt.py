@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.config.quick import QuickSettings
-    from commonplace.doors.hooks.forms import HookCall
+    from commonplace.doors.hooks.client_messages import HookCall
 
 WAIT_S = 0.1
 

@@ -1,7 +1,7 @@
 """What a client may call of ours without asking: where it notes that, and how.
 
 Never allows a tool of another server, and never takes out or changes a rule of the user's own: a
-note beside the file says which rules are ours. Never writes a file: `changes` does.
+note beside the file says which rules are ours. Never writes a file: `file_changes` does.
 """
 
 from __future__ import annotations

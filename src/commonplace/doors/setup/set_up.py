@@ -1,6 +1,6 @@
 """What `commonplace setup` does: plans the changes of a client's files, makes them, and says so.
 
-Never decides how a client's file is edited: `files` and `changes` do.
+Never decides how a client's file is edited: `files` and `file_changes` do.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from commonplace.doors.setup.allowing import (
     note_file,
     parse_note,
 )
-from commonplace.doors.setup.changes import plan_removal, plan_setup, read_text, write_change
 from commonplace.doors.setup.clients import CLIENTS, SERVER, Machine, own_command, read_settings
+from commonplace.doors.setup.file_changes import plan_removal, plan_setup, read_text, write_change
 from commonplace.doors.setup.files import ListedServer, SetupPart, list_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from commonplace.doors.setup.changes import Change
+    from commonplace.doors.setup.file_changes import Change
     from commonplace.doors.setup.files import ClientFile
 
 _KINDS = {"server": "server", "hook": "hooks", "skill": "skills", "module": "module"}

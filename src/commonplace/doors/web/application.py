@@ -41,9 +41,9 @@ from commonplace.doors.web.guard import (
     check_host,
     check_origin,
 )
-from commonplace.doors.web.live import LiveMarks
 from commonplace.doors.web.render import STATIC, render
 from commonplace.doors.web.table import PAGES, PageRow, row_of
+from commonplace.doors.web.updates import LiveMarks
 from commonplace.doors.web.visit import Address, Download, Redirect, Visit, Visitor, WebPage
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.clock import day_of, start_of_day
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Filter, Interval
-from commonplace.doors.briefs import brief_now
+from commonplace.doors.current_brief import brief_now
 from commonplace.doors.last_examination import find_examination
 from commonplace.doors.web.charts import DayCell, heat_of, heatmap
 from commonplace.doors.web.visit import WebPage

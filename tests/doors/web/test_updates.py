@@ -7,7 +7,7 @@ import math
 import anyio
 
 from commonplace.doors.web.application import OneApp
-from commonplace.doors.web.live import PING_EVERY, LiveMarks
+from commonplace.doors.web.updates import PING_EVERY, LiveMarks
 
 NEW, NOTHING = b"event: new\ndata: \n\n", b": open\n\n"
 
