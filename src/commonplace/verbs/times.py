@@ -67,7 +67,14 @@ def read_as_of(service: Clocked, as_of: str) -> datetime | None:
         return before
 
 
-def read_span(service: Clocked, since: str, until: str, *, when: str = "") -> Interval | None:
+def read_span(
+    service: Clocked,
+    since: str,
+    until: str,
+    *,
+    when: str = "",
+    names: tuple[str, str] = ("since", "until"),
+) -> Interval | None:
     """The time that the phrases given have in common; None where none is given.
 
     Args:
@@ -75,6 +82,7 @@ def read_span(service: Clocked, since: str, until: str, *, when: str = "") -> In
         since: Its start is the earliest instant.
         until: Its end is the latest one.
         when: Start and end in one phrase.
+        names: What the caller calls since and until.
 
     Raises:
         Invalid: It names the argument of a phrase that is none.
@@ -83,8 +91,8 @@ def read_span(service: Clocked, since: str, until: str, *, when: str = "") -> In
     # Each alone first, so that an error names its argument.
     given = {
         "when": (when, parse_when),
-        "since": (since, parse_since),
-        "until": (until, parse_until),
+        names[0]: (since, parse_since),
+        names[1]: (until, parse_until),
     }
     named = [name for name, (phrase, _) in given.items() if phrase]
     for name in named:

@@ -151,14 +151,14 @@ def apply_draft(old: Record | None, draft: RecordDraft, *, ref_id: str, now: dat
     """
     if old is not None and draft.expected:
         refuse_other_version(old, draft.expected)
-    given = _checked(draft, is_new=old is None)
+    fields = _checked(draft, is_new=old is None)
     at = draft.at or (now if old is None else old.at)
     if at.tzinfo is None:
         raise Invalid(f"Invalid at: {at} has no time zone.", hint="Add one, such as Z or +02:00.")
     with within_calendar(str(at)):
         at = at.astimezone(UTC)
     if old is None:
-        return _new_record(draft, given, ref_id, at, now)
+        return _new_record(draft, fields, ref_id, at, now)
     match old:
         case ChatMessage():
             raise Invalid(
@@ -166,19 +166,19 @@ def apply_draft(old: Record | None, draft: RecordDraft, *, ref_id: str, now: dat
                 hint="Delete it, and save what was said as a new one.",
             )
         case Preferences():
-            flags = {**old.flags, **given.pop("flags", {})}
+            flags = {**old.flags, **fields.pop("flags", {})}
             kept = {name: x for name, x in flags.items() if x is not None}
             render_flags(kept)
-            return replace(old, **given, flags=kept, updated=now)
+            return replace(old, **fields, flags=kept, updated=now)
         case JournalEntry() | Todo() | Gratitude():
             written = old.written or (old.at if at != old.at else None)
-            altered = replace(old, **given, at=at, updated=now, written=written)
+            altered = replace(old, **fields, at=at, updated=now, written=written)
             return _refuse_blank_entry(altered) if isinstance(altered, JournalEntry) else altered
     assert_never(old)
 
 
 def _new_record(
-    draft: RecordDraft, given: dict[str, Any], ref_id: str, at: datetime, now: datetime
+    draft: RecordDraft, fields: dict[str, Any], ref_id: str, at: datetime, now: datetime
 ) -> Record:
     written = None if at == now else now
     whose: dict[str, Any] = {
@@ -189,18 +189,18 @@ def _new_record(
     }
     match draft.kind:
         case "message":
-            return ChatMessage(**whose, **given)
+            return ChatMessage(**whose, **fields)
         case "journal":
             defaults = {"title": "", "body": "", "is_draft": False}
-            return _refuse_blank_entry(JournalEntry(**whose, updated=now, **{**defaults, **given}))
+            return _refuse_blank_entry(JournalEntry(**whose, updated=now, **{**defaults, **fields}))
         case "todo":
-            return Todo(**whose, updated=now, **{"done": False, **given})
+            return Todo(**whose, updated=now, **{"done": False, **fields})
         case "gratitude":
-            return Gratitude(**whose, updated=now, **given)
+            return Gratitude(**whose, updated=now, **fields)
         case "preference":
-            flags = {name: x for name, x in given.pop("flags", {}).items() if x is not None}
+            flags = {name: x for name, x in fields.pop("flags", {}).items() if x is not None}
             defaults = {"language": "en", "religion": None}
-            return Preferences(at=at, updated=now, flags=flags, **{**defaults, **given})
+            return Preferences(at=at, updated=now, flags=flags, **{**defaults, **fields})
     assert_never(draft.kind)
 
 
@@ -234,8 +234,8 @@ def _refuse_blank_entry(entry: JournalEntry) -> JournalEntry:
 
 def _checked(draft: RecordDraft, *, is_new: bool) -> dict[str, Any]:
     known = FIELDS[draft.kind]
-    given = {name: x for name, x in draft.fields.items() if x is not None}
-    for name in given:
+    fields = {name: x for name, x in draft.fields.items() if x is not None}
+    for name in fields:
         if name not in known:
             raise Invalid(
                 f"A {draft.kind} has no field {opening(name, 60)!r}.",
@@ -243,9 +243,9 @@ def _checked(draft: RecordDraft, *, is_new: bool) -> dict[str, Any]:
             )
     needed = {"message": ("role", "text"), "todo": ("title",), "gratitude": ("text",)}
     for name in needed.get(draft.kind, ()) if is_new else ():
-        if name not in given:
+        if name not in fields:
             raise Invalid(f"A {draft.kind} needs a {name}.", hint=f"Give {name}.")
-    return {name: _parsed(draft.kind, name, x) for name, x in given.items()}
+    return {name: _parsed(draft.kind, name, x) for name, x in fields.items()}
 
 
 def _parsed(kind: Kind, name: str, value: Any) -> Any:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_TODOS = 10
 
 _AT_ONCE = 50
-_SURVEYED = 500
+_MOST_READ = 500
 """How many of the newest to-dos are looked at, done or not."""
 
 
@@ -40,7 +40,7 @@ def list_newest(store: MemoryStore) -> list[BriefItem]:
 
 def _todos(store: MemoryStore) -> Iterator[Todo]:
     cursor = ""
-    for _ in range(_SURVEYED // _AT_ONCE):
+    for _ in range(_MOST_READ // _AT_ONCE):
         page = store.list_records("todo", limit=_AT_ONCE, cursor=cursor)
         yield from (record for record in page.records if isinstance(record, Todo))
         cursor = page.cursor

@@ -99,7 +99,7 @@ def apply_retention(
             counts[name] = counts.get(name, 0) + gone
             done.kept[name] = done.kept.get(name, 0) + kept
     if not dry_run and any(done.deleted.values()):
-        _tidy(rollups)
+        _compact(rollups)
     return done
 
 
@@ -287,7 +287,7 @@ def _around(gone: Sequence[_Past]) -> dict[str, str]:
     return {"start": render_time(min(starts)), "end": render_time(max(ends))}
 
 
-def _tidy(rollups: Rollups) -> None:
+def _compact(rollups: Rollups) -> None:
     """Give back to the disk what is no longer used, and forget changes of what is gone."""
     database = rollups.journal.database
     with database.writing() as conn:

@@ -124,24 +124,24 @@ class PeriodReader:
         smaller = MADE_FROM[span.level]
         if smaller is None:
             return
-        pieces = smaller_of(span)
-        asked = self._asked(pieces)
+        spans = smaller_of(span)
+        asked = self._asked(spans)
         rows = map(entry_of, conn.execute(sql()["shown_rollups"], asked))
         stored = {row.start: row for row in rows}
         due = self._due_among(conn, asked)
-        for piece in pieces:
-            row = stored.get(piece.start)
+        for each in spans:
+            row = stored.get(each.start)
             if row is not None:
-                is_due = piece.start in due
+                is_due = each.start in due
                 yield StoredPeriod(
-                    span=piece,
+                    span=each,
                     state="older" if is_due else "fresh",
                     rollup=row,
                     count=count_of(row),
                     is_behind=is_due,
                 )
-            elif _has_shown(conn, piece):
-                yield self._without_rollup(conn, piece)
+            elif _has_shown(conn, each):
+                yield self._without_rollup(conn, each)
 
     def _without_rollup(self, conn: sqlite3.Connection, span: PeriodSpan) -> StoredPeriod:
         """A period that has none; one that goes on counts what its smaller ones do."""
@@ -169,20 +169,20 @@ class PeriodReader:
             return trend_of(span, Figures(), expired=self._rollups.rows.is_expired(conn, span))
         found = self._without_rollup(conn, span)
         if found.state == "open" or (computes == "due" and found.state != "expired"):
-            figures = self._rollups.compute_input(span, pieces=computes).figures
+            figures = self._rollups.compute_input(span, smaller=computes).figures
             return trend_of(span, figures, is_behind=found.is_behind and computes == "open")
         return trend_of(
             span, Figures(), expired=found.state == "expired", is_behind=found.is_behind
         )
 
-    def _asked(self, pieces: Sequence[PeriodSpan]) -> dict[str, Any]:
+    def _asked(self, spans: Sequence[PeriodSpan]) -> dict[str, Any]:
         """Periods of one level, as the queries name them all."""
         return {
             "thread_id": self._journal.owner,
-            "tz": pieces[0].zone_name,
-            "level": pieces[0].number,
-            "start": render_time(pieces[0].start),
-            "end": render_time(pieces[-1].end),
+            "tz": spans[0].zone_name,
+            "level": spans[0].number,
+            "start": render_time(spans[0].start),
+            "end": render_time(spans[-1].end),
         }
 
     def _is_open(self, span: PeriodSpan) -> bool:

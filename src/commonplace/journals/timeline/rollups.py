@@ -192,9 +192,9 @@ class Rollups:
 
         Of a period that goes on only what is over in it.
         """
-        for piece in smaller_of(span):
-            if self._is_marked(piece):
-                self.roll_up_with_parts(piece)
+        for each in smaller_of(span):
+            if self._is_marked(each):
+                self.roll_up_with_parts(each)
         if is_open(span, self.journal.clock(), self.grace):
             return
         with self.journal.database.reading() as conn:
@@ -257,9 +257,9 @@ class Rollups:
                 return True
         return False
 
-    def compute(self, span: PeriodSpan, *, pieces: Computed = "due") -> TimelineEntry:
+    def compute(self, span: PeriodSpan, *, smaller: Computed = "due") -> TimelineEntry:
         """A period as its rollup would be now, smaller ones computed likewise; stores nothing."""
-        found = self.compute_input(span, pieces=pieces)
+        found = self.compute_input(span, smaller=smaller)
         summary = self._summary_of(found)
         with self.journal.database.reading() as conn:
             made = "" if conn is None else self.journal.due_periods.suffix(conn, span.zone_name)
@@ -267,7 +267,7 @@ class Rollups:
         return self.rows.entry(span, found, content=summary.text, facts=facts, suffix=made)
 
     def compute_input(
-        self, span: PeriodSpan, *, whole: bool = False, pieces: Computed = "due"
+        self, span: PeriodSpan, *, whole: bool = False, smaller: Computed = "due"
     ) -> RollupInput:
         """What a period is made from, smaller ones computed where they are not made.
 
@@ -288,12 +288,12 @@ class Rollups:
             found = read_fed(found, None)
         # What is stored of those that are due is behind: it gives way to what is computed.
         due |= set(found.missing)
-        if pieces == "open":
+        if smaller == "open":
             now = self.journal.clock()
             due = {x for x in due if is_open(x, now, self.grace)}
         parts = [x for x in found.parts if x.span not in due]
         if due:
-            made = (self._computed_part(x, whole=whole, pieces=pieces) for x in due)
+            made = (self._computed_part(x, whole=whole, smaller=smaller) for x in due)
             parts += [x for x in made if x.figures.entries]
             figures = merged([x.figures for x in parts])
             found = replace(found, parts=tuple(parts), figures=figures, missing=())
@@ -401,9 +401,9 @@ class Rollups:
         found = None if conn is None else self.rows.find(conn, span)
         return None if conn is None or found is None else self.journal.whole(conn, found)
 
-    def _computed_part(self, span: PeriodSpan, *, whole: bool, pieces: Computed) -> Part:
+    def _computed_part(self, span: PeriodSpan, *, whole: bool, smaller: Computed) -> Part:
         """A smaller period as a part of a larger one, computed and stored nowhere."""
-        found = self.compute_input(span, whole=whole, pieces=pieces)
+        found = self.compute_input(span, whole=whole, smaller=smaller)
         summary = self._summary_of(found)
         item = Item(
             ref=ref_of(rollup_id(span.level, found.key, span.zone_name)),

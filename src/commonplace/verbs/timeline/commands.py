@@ -172,7 +172,7 @@ class TimelineCommands:
         node, reached = drill_down(journal, reader, period, depth=depth, most_lines=most_lines)
         rollup, above = period.rollup, frozenset[str]()
         if period.state == "open":
-            rollup = rollups.compute(period.span, pieces="open")
+            rollup = rollups.compute(period.span, smaller="open")
         if rollup is not None:
             above = journal.above([rollup.ref]).get(rollup.ref, above)
         return ShownPeriod(

@@ -11,13 +11,11 @@ from commonplace.core.clock import find_period_key, period, render_interval
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
-from commonplace.core.when.phrases import parse_since, parse_until, parse_when, read_interval
+from commonplace.core.when.phrases import parse_when
 from commonplace.journals.timeline.entry import JOURNAL, LEVELS
-from commonplace.verbs.times import naming
+from commonplace.verbs.times import naming, read_span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from commonplace.core.clock import Level
     from commonplace.verbs.times import Clocked
 
@@ -28,44 +26,26 @@ def find_id(text: str) -> str:
     return entry_id if journal == JOURNAL else ""
 
 
-def parse_interval(service: Clocked, **phrases: str) -> Interval | None:
-    """The time that `when`, `since` and `until` have in common; None where none is given.
+def parse_interval(
+    service: Clocked,
+    *,
+    when: str = "",
+    since: str = "",
+    until: str = "",
+    names: tuple[str, str] = ("since", "until"),
+) -> Interval | None:
+    """The time that the phrases have in common; None where none is given; see `read_span`.
 
-    Alone, `when` may be any period's name (`2026-10-07 14`), as answers show it. `start` and `end`
-    are other names of since and until. Raises: Invalid, naming the argument.
+    Alone, `when` may be any period's name (`2026-10-07 14`), as answers show it.
+    Raises: Invalid, naming the argument.
     """
-    given = {name: phrase for name, phrase in phrases.items() if phrase.strip()}
-    if not given:
-        return None
-    now, zone = service.clock(), service.zone
-    if [*given] == ["when"]:
+    when, since, until = when.strip(), since.strip(), until.strip()
+    if when and not (since or until):
         with naming("when"):
-            key = find_period_key(given["when"], zone)
+            key = find_period_key(when, service.zone)
         if key is not None:
             return key[1]
-    # Each alone first, so that an error names its argument.
-    for name, phrase in given.items():
-        with naming(name):
-            _PARSERS[name](phrase, now=now, zone=zone)
-    with naming(next(iter(given))):
-        found = read_interval(
-            when=given.get("when"),
-            since=given.get("since", given.get("start")),
-            until=given.get("until", given.get("end")),
-            now=now,
-            zone=zone,
-        )
-        render_interval(found or Interval(), zone)  # what the answer could not show is refused here
-    return found
-
-
-_PARSERS: dict[str, Callable[..., object]] = {
-    "when": parse_when,
-    "since": parse_since,
-    "until": parse_until,
-    "start": parse_since,
-    "end": parse_until,
-}
+    return read_span(service, since, until, when=when, names=names)
 
 
 def read_named(service: Clocked, text: str, *, argument: str = "at") -> Interval:

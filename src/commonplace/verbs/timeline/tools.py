@@ -161,7 +161,9 @@ class TimelineTools:
         if entry_id:
             entry = service.journal.read(entry_id)
             return list_answer([entry], None, cursor="", zone=service.zone, share=LONGEST)
-        interval = parse_interval(service, when=when, start=start, end=end)
+        interval = parse_interval(
+            service, when=when, since=start, until=end, names=("start", "end")
+        )
         number = None if level == "all" else _LEVELS.index(level)
         listed = service.list_entries(
             interval or Interval(),
