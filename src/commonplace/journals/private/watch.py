@@ -34,7 +34,7 @@ class FolderWatch:
     """Says whether a name in a folder or its subfolders came, went or changed. Thread-safe.
 
     Watches nothing before it is asked for a token. Without it each day folder's mtime is asked at
-    every search: among 10,000 entries in 800 folders a warm search takes 13.7 ms in place of 11.0.
+    every search: of 4,000 entries in 800 folders a warm recall takes 7.6 ms in place of 4.7.
 
     Args:
         folder: The folder to watch.
