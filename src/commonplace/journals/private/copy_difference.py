@@ -15,13 +15,13 @@ from msgspec import Struct, field
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import revealed
 from commonplace.core.files import remove_leftovers, translated
-from commonplace.core.folder_identity import identity_of
 from commonplace.journals.private.copy_record import (
     CopyRecord,
     KnownDay,
     is_away,
     note_place,
 )
+from commonplace.journals.private.folder_identity import identity_of
 from commonplace.journals.private.format import parse_day
 from commonplace.journals.private.places import EntryPlace, list_day, places_of, read_bytes
 

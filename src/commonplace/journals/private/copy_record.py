@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct, field
 
 from commonplace.core.files import replace_file
-from commonplace.core.folder_identity import FolderIdentity, identity_of
+from commonplace.journals.private.folder_identity import FolderIdentity, identity_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,7 +24,6 @@ from commonplace.core.files import (
     remove_leftovers,
     write_derived,
 )
-from commonplace.core.folder_identity import FolderIdentity, identity_of
 from commonplace.journals.private.copy_difference import (
     Difference,
     content_of,
@@ -43,6 +42,7 @@ from commonplace.journals.private.copy_record import (
     read_record,
     write_record,
 )
+from commonplace.journals.private.folder_identity import FolderIdentity, identity_of
 from commonplace.journals.private.places import (
     LARGEST_FILE,
     SCHEME,

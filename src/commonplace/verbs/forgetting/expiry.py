@@ -16,7 +16,7 @@ from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, Denied, NotFound, Unavailable
 from commonplace.core.expiring import FORMER_HISTORY, revealed
 from commonplace.core.present import AFTER_DOUBT
-from commonplace.core.when.ahead import parse_ahead
+from commonplace.verbs.forgetting.ahead import parse_ahead
 from commonplace.verbs.times import naming
 
 if TYPE_CHECKING:

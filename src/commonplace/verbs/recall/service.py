@@ -372,8 +372,8 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
 
         None where something was written in it, or no text names it.
         """
-        from commonplace.core.when.written import find_written
         from commonplace.search.query_features import asks_for_all
+        from commonplace.verbs.recall.written_dates import find_written
 
         written = find_written(question.interval, self.zone) if question.interval else None
         if written is None or self.finder.newest(question.in_time(within), 1).hits:

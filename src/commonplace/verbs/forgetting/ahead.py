@@ -1,6 +1,6 @@
 """Reads phrases for future times: `in 30 days`, `tomorrow`, `2027-01-01`; a past one is an error.
 
-All other phrases of this package name a past time, since entries are of the past.
+All other phrases name a past time, since entries are of the past: see `core.when`.
 """
 
 from __future__ import annotations
