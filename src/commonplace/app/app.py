@@ -486,9 +486,6 @@ class App(OwnerContext):
         """Let vectors that are being made and what is being erased be finished; never raises.
 
         Whatever the index says to it: what was written before stands, and its answer with it.
-
-        Args:
-            wait_s: How long it waits at most for each of the two.
         """
         if not self.is_filing:
             return

@@ -65,9 +65,6 @@ def may_recall(environ: Mapping[str, str]) -> bool:
     """Whether `hooks.recall` may be on; True in doubt.
 
     Looks for the word in what may set it, and parses nothing: a hook asks this at each prompt.
-
-    Args:
-        environ: The environment's variables.
     """
     if environ.get(RECALL_VARIABLE):
         return True

@@ -140,10 +140,6 @@ class QuickSettings:
 def read_quick(environ: Mapping[str, str], cwd: str) -> QuickSettings:
     """Read the settings of `QUICK`: environment, then project's files, then the user's file.
 
-    Args:
-        environ: The environment's variables.
-        cwd: The folder that is worked in.
-
     Raises:
         ValueError: A file of the user cannot be read, or is not valid.
     """

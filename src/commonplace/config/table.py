@@ -576,12 +576,7 @@ SETTINGS: tuple[Setting, ...] = tuple(_rows())
 
 
 def build_settings(values: Mapping[str, object], **origins: Any) -> Settings:
-    """Settings from a value for each key.
-
-    Args:
-        values: by key, all of `SETTINGS`.
-        origins: what `Settings` holds beside values.
-    """
+    """Settings from a value for each key."""
     nested: dict[str, Any] = {key: value for key, value in values.items() if "." not in key}
     for name, section in SECTIONS.items():
         nested[name] = section(**{x: values[f"{name}.{x}"] for x in section.__struct_fields__})

@@ -28,12 +28,6 @@ def render_toml_value(value: TomlValue) -> str:
 def set_toml_value(text: str, path: Sequence[str], value: TomlValue, *, name: str) -> str:
     """Set the value at a path: in its place, or at the end of its table.
 
-    Args:
-        text: a whole TOML file.
-        path: the keys that lead to the value, at least one.
-        value: what to set.
-        name: what errors call the file.
-
     Returns:
         The edited text. Comments, order, spacing and line ends of the rest are as they were.
 
@@ -68,11 +62,6 @@ def set_toml_value(text: str, path: Sequence[str], value: TomlValue, *, name: st
 def unset_toml_value(text: str, path: Sequence[str], *, name: str) -> str:
     """Take the value at a path out; its table stays, with its comments.
 
-    Args:
-        text: a whole TOML file that has the value.
-        path: the keys that lead to the value, at least one.
-        name: what errors call the file.
-
     Returns:
         The edited text. Comments, order, spacing and line ends of the rest are as they were.
 
@@ -84,11 +73,6 @@ def unset_toml_value(text: str, path: Sequence[str], *, name: str) -> str:
 
 def cut_toml_table(text: str, path: Sequence[str], *, name: str) -> str:
     """Take the table at a path out, and what holds nothing else than that.
-
-    Args:
-        text: a whole TOML file that has the table.
-        path: the keys that lead to the table, at least two.
-        name: what errors call the file.
 
     Returns:
         The edited text. Comments, order, spacing and line ends of the rest are as they were.

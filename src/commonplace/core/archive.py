@@ -39,10 +39,6 @@ def files_in(
 ) -> Iterator[tuple[str, Callable[[int], bytes]]]:
     """The members of a zip that are wanted, by name, or a file that is no zip.
 
-    Args:
-        path: Of the zip or the file.
-        is_wanted: Asked with the name of each member.
-
     Returns:
         The name of each, and what reads the next bytes of it.
 

@@ -31,11 +31,7 @@ FOLDER = "drafts"
 
 
 class Draft:
-    """A text that is being written, in a file and a folder of its own.
-
-    Attributes:
-        path: The file.
-    """
+    """A text that is being written, in a file and a folder of its own."""
 
     def __init__(self, path: Path, lock: contextlib.ExitStack) -> None:
         self.path = path

@@ -354,10 +354,6 @@ def journal_of(ref: str) -> str:
 def correct_latest(expected: str, correct: Callable[[], _Corrected]) -> _Corrected:
     """Correct an entry; try again where another was faster and no version was named.
 
-    Args:
-        expected: The version that was named; empty for any.
-        correct: Reads the entry and corrects what it read.
-
     Raises:
         Conflict: The entry is not what was expected. What `correct` raises.
     """

@@ -53,9 +53,3 @@ class HandsOnValues(Protocol):
         Raises: as `AmendsRefs.edit`.
         """
         ...
-
-
-def shared_values(former: InheritedValues, later: InheritedValues) -> InheritedValues:
-    """What a later entry has as a former one has it."""
-    shared = {name: tuple(x for x in later.get(name, ()) if x in former[name]) for name in former}
-    return {name: values for name, values in shared.items() if values}

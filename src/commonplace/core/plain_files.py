@@ -74,11 +74,6 @@ def add_line(path: str | os.PathLike[str], line: str) -> None:
 def take_lock(descriptor: int, *, waits_s: float = 0.0, is_shared: bool = False) -> bool | None:
     """Take a lock against other threads and processes that ask for it here; closing it ends it.
 
-    Args:
-        descriptor: Of the open file or folder.
-        waits_s: How long another holder is waited for.
-        is_shared: Whether others may share it.
-
     Returns:
         Whether it was taken; None where nothing can be locked (Windows, some network shares).
     """

@@ -173,22 +173,13 @@ class AmendsRefs(Protocol):
         ...
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
-        """Delete an entry for good, and its text from what was derived from it. Raises: as `edit`.
-
-        Args:
-            ref: As for `read_text`.
-            expected: As for `edit`.
-        """
+        """Delete an entry, and its text from all that was derived from it. Raises: as `edit`."""
         ...
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Write an entry that takes the place of another, which stays and names it.
 
         An entry is superseded once: the same text again is the entry that took its place.
-
-        Args:
-            ref: Of the entry that no longer holds.
-            text: Of the new entry.
 
         Raises:
             Conflict: Another entry has taken its place already; the message names it.
@@ -212,9 +203,6 @@ class OpensPaths(Protocol):
 
     def read_path(self, path: str) -> Page:
         """The entry in a file of the owner's, as `OpensRefs.read_ref` gives it.
-
-        Args:
-            path: Absolute; hostile until parsed.
 
         Raises:
             Invalid, Denied, NotFound, Unavailable.
@@ -258,10 +246,6 @@ class Portable(Protocol):
         """Write items in the order given, and return how many were new.
 
         An entry whose ref is there stays as it is, so that a killed import can be repeated.
-
-        Args:
-            items: Each checked.
-            noting: Takes what is added.
 
         Raises:
             Invalid: An item cannot be kept.

@@ -130,11 +130,6 @@ def folders_of(project: Project, home: str | os.PathLike[str] | None, most: int)
     """All folders that stand for a project, its root first: what work trees and clones were named.
 
     Only those that belong to it by what they say themselves.
-
-    Args:
-        project: The project.
-        home: The user's home folder; None where there is none.
-        most: How many work trees and clones are looked at.
     """
     others = [*islice(work_trees(project.git), most), *clones_of(project.git)[:most]]
     kept = [each for each in others if project_of(each, home).root == project.root]
@@ -183,13 +178,7 @@ def clones_of(git: str) -> list[str]:
 
 
 def is_system_folder(path: str, environ: Mapping[str, str], paths: ModuleType = os.path) -> bool:
-    """Whether an absolute path is a root, belongs to the system, or is shared by all its users.
-
-    Args:
-        path: The path.
-        environ: The environment's variables.
-        paths: Of which system: `posixpath` or `ntpath`.
-    """
+    """Whether an absolute path is a root, belongs to the system, or is shared by all its users."""
     path = paths.normcase(path)
     if path == paths.dirname(path):
         return True

@@ -96,11 +96,7 @@ def scratch_folder_aside() -> Iterator[Path]:
 
 
 class ScratchFolders(Struct, frozen=True, kw_only=True):
-    """The scratch folders of one home, and notes of those that lie beside what they become.
-
-    Attributes:
-        folder: Where both are.
-    """
+    """The scratch folders of one home, and notes of those that lie beside what they become."""
 
     folder: Path
 

@@ -432,13 +432,7 @@ class Amendment(Struct, frozen=True, kw_only=True):
 
 
 class Problem(Struct, frozen=True, kw_only=True):
-    """One thing that is wrong, as `doctor` shows it.
-
-    Attributes:
-        what: The thing and its state, a sentence.
-        hint: The next step.
-        repairable: Whether `--repair` can put it right.
-    """
+    """One thing that is wrong, as `doctor` shows it."""
 
     what: str
     hint: str = ""

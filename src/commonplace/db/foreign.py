@@ -34,11 +34,6 @@ _HEAD = b"SQLite format 3\0"
 class ForeignDatabase:
     """A database of another program, open; in its texts U+FFFD stands for what is not UTF-8.
 
-    Args:
-        connection: To read it by.
-        path: Of the database, for errors.
-        row_s: How long a row may take to come.
-
     Raises:
         Invalid: By each method, where it is damaged, or a row takes too long.
     """

@@ -37,12 +37,7 @@ _T = TypeVar("_T")
 
 
 class ArchiveKind(NamedTuple):
-    """A kind of our own zips, whose members are not compressed.
-
-    Args:
-        name: `backup` or `export`, as errors name it.
-        made_by: The hint where a file is not of this kind.
-    """
+    """A kind of our own zips, whose members are not compressed."""
 
     name: str
     made_by: str

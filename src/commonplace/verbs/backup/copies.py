@@ -47,24 +47,14 @@ class MadeCopy(Struct, frozen=True, kw_only=True):
 
 
 class Copies:
-    """The list of the copies that were made of one home.
-
-    Args:
-        home: The folder that holds the list.
-        clock: The present.
-    """
+    """The list of the copies that were made of one home."""
 
     def __init__(self, home: Path, clock: Clock) -> None:
         self._path = home / "copies.jsonl"
         self._clock = clock
 
     def note(self, kind: str, path: str = "") -> None:
-        """Note a copy that was made just now. Never raises, since the copy exists all the same.
-
-        Args:
-            kind: `BACKUP` or `EXPORT`.
-            path: Absolute; empty for a download.
-        """
+        """Note a copy that was made just now. Never raises, since the copy exists all the same."""
         made = json.dumps({"kind": kind, "at": self._clock().isoformat(), "path": path})
         with suppress(CommonplaceError, OSError):
             make_folder(self._path.parent)

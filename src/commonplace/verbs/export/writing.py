@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from commonplace.core.clock import local_date, render_instant, to_local
+from commonplace.core.errors import Invalid
 from commonplace.core.files import make_folder, sync_folder
 from commonplace.core.ports import ExportsSummaries
 from commonplace.verbs.container import (
@@ -33,7 +35,6 @@ from commonplace.verbs.export.manifest import (
     ExportManifest,
     encode_export_manifest,
 )
-from commonplace.verbs.export.pages import page_of, render_head, render_item
 from commonplace.verbs.export.reading import open_export, read_export_manifest
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 _MODE = 0o600
 _REPORTED = 1000
+_LINKS = {"supersedes": "Takes the place of", "superseded_by": "Superseded by"}
 
 
 class ExportWriter:
@@ -127,15 +129,16 @@ class ExportWriter:
             for each in items:
                 item = screened_item(each, self._screen)
                 write(render_line(item))
-                if (wanted := page_of(item, self._zone)) != page:
+                if (wanted := _page_of(item, self._zone)) != page:
                     page = wanted
                     pages.close()
                     name = f"{journal}/{prefix}{page}"
                     is_begun = os.path.exists(self._scratch / name)
                     write_page = pages.enter_context(self._new(name, begun=is_begun))
                     if not is_begun:
-                        write_page(render_head(journal, page).encode())
-                write_page(render_item(item, self._zone).encode("utf-8", "replace"))
+                        head = f"# {journal}, {page.removesuffix('.md')}\n"
+                        write_page(head.encode())
+                write_page("".join(_page_item(item, self._zone)).encode("utf-8", "replace"))
                 count += 1
                 self._written += 1
                 if not self._written % _REPORTED:
@@ -204,3 +207,39 @@ def write_export(
             raise
         sync_folder(target.parent)
         return made
+
+
+def _page_of(item: PortableItem, zone: tzinfo) -> str:
+    """The name of the page of an item's month."""
+    return f"{_day(item, zone)[:7]}.md"
+
+
+def _page_item(item: PortableItem, zone: tzinfo) -> Iterator[str]:
+    """An item as its page shows it: no text of it can pass for a heading, each line is quoted."""
+    yield f"\n## {_day(item, zone)} {_clock(item, zone)}\n\n- `{_one_line(item.ref)}`\n"
+    for name, words in _LINKS.items():
+        if ref := getattr(item, name):
+            yield f"- {words}: `{_one_line(ref)}`\n"
+    for name, text in item.page_facts().items():
+        if text:
+            yield f"- {name}: {_one_line(text)}\n"
+    if item.expires is not None:
+        yield f"- Expires: {render_instant(item.expires, zone)}\n"
+    yield "\n"
+    for line in item.page_text().strip("\n").splitlines() or [""]:
+        yield f"> {line}\n" if line else ">\n"
+
+
+def _day(item: PortableItem, zone: tzinfo) -> str:
+    return local_date(item.at, zone).isoformat()
+
+
+def _clock(item: PortableItem, zone: tzinfo) -> str:
+    try:
+        return f"{to_local(item.at, zone):%H:%M:%S}"
+    except Invalid:  # at an end of the calendar
+        return f"{item.at:%H:%M:%S}Z"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("`", "'")

@@ -42,11 +42,6 @@ def parse_ahead(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
 
     A count starts now: `in 30 days` keeps the time of day, `next week` is 7 days from now.
 
-    Args:
-        phrase: In any case, with any spaces.
-        now: Aware.
-        zone: The zone of the days and months.
-
     Raises:
         Invalid: The phrase is unknown, or the time is past.
     """

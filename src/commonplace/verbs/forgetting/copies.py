@@ -46,12 +46,7 @@ class TextCopy(Struct, frozen=True, kw_only=True):
 
 
 class TextLeftover(Struct, frozen=True, kw_only=True):
-    """Something that a process which was killed left, and that holds a text.
-
-    Attributes:
-        what: A sentence.
-        clear: Removes it.
-    """
+    """Something that a process which was killed left, and that holds a text."""
 
     what: str
     clear: Callable[[], object]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import NotFound
-from commonplace.core.inherited import shared_values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -59,8 +58,8 @@ def _heirs_of(amend: AmendService, ref: str) -> Iterator[Heir]:
         seen.add(later.successor)
         if (later := _read(amend, later.successor)) is None:
             return
-        shared = shared_values(held, later.values)
-        held = {name: x for name, x in shared.items() if name not in later.given}
+        same = {x: tuple(y for y in later.values.get(x, ()) if y in held[x]) for x in held}
+        held = {name: x for name, x in same.items() if x and name not in later.given}
         if held:
             yield Heir(ref=later.ref, former=former.ref, values=held)
 
