@@ -79,7 +79,7 @@ def change(app, name, found):
     if name == "transcripts":
         app.transcripts.store.delete("claude-code", "s1", [1])
         return "transcripts:claude-code/s1"
-    service = app.amend.service()
+    service = app.amend
     refs = (entry.ref for entry in found.values())
     ref = next(x for x in refs if EDITED[name] in service.read_kept_text(x).text.lower())
     service.edit(ref, "changed since")

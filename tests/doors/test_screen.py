@@ -222,7 +222,7 @@ def test_an_edit_of_a_page_keeps_what_it_hides(world):
     version = re.search(r'name="version" value="([^"]*)"', form)[1]
     sent = {"ref": ref, "version": version, "text": f"{text} Still.", "csrf": csrf_of(browser)}
     assert browser.post("/entry/save", data=sent).status_code == 303
-    kept = world.app.amend.service().read_text(ref).text
+    kept = world.app.amend.read_text(ref).text
     assert kept == f"It is {secret}, not {forged}. Still."
 
 
@@ -312,7 +312,7 @@ def test_no_log_holds_a_secret(world):
     set_up_logging(world.app.settings, stderr=said)
     log.warning("The section %s.", world.planted.secrets[0])
     try:
-        world.app.amend.service().read_text(f"chronicle:{world.planted.secrets[1]}")
+        world.app.amend.read_text(f"chronicle:{world.planted.secrets[1]}")
     except CommonplaceError:
         log.exception("It failed")
     close_logging()

@@ -54,7 +54,7 @@ def test_a_ref_is_taken_out_of_the_sentence_it_was_copied_from(app, journal):
     ref = write(app, journal)
     for copied in (f"{ref}.", f"({ref}),", f"`{ref}`", f" {ref}) "):
         assert ask(app, "open_ref", ref=copied).facts["ref"] == ref
-    assert app.amend.service().supersede(f"{ref}).", "the wombat digs").former == ref
+    assert app.amend.supersede(f"{ref}).", "the wombat digs").former == ref
     with pytest.raises((NotFound, Invalid), match=r"none\)\."):
         ask(app, "open_ref", ref=f"{journal}:none).")
 
@@ -63,8 +63,8 @@ def test_a_ref_is_taken_out_of_the_sentence_it_was_copied_from(app, journal):
 def test_a_text_that_utf8_cannot_hold_is_the_same_text_again(app, journal):
     """A lone surrogate is kept as U+FFFD; repeating the call finds the entry that it made."""
     ref = write(app, journal)
-    first = app.amend.service().supersede(ref, "half \ud800 a sign")
-    assert app.amend.service().supersede(ref, "half \ud800 a sign").ref == first.ref
+    first = app.amend.supersede(ref, "half \ud800 a sign")
+    assert app.amend.supersede(ref, "half \ud800 a sign").ref == first.ref
 
 
 def opened(app, ref):
@@ -75,7 +75,7 @@ def opened(app, ref):
 def test_an_edit_takes_the_place_of_the_text(app, journal):
     """The ref stays, its text is the new one, and no search finds the old one."""
     ref = write(app, journal)
-    done = app.amend.service().edit(ref, "the wombat digs")
+    done = app.amend.edit(ref, "the wombat digs")
     assert (done.act, done.ref, done.former) == ("edited", ref, "")
     assert "the wombat digs" in opened(app, ref).facts["text"]
     assert refs(ask(app, "recall", query="wombat")) == [ref]
@@ -94,7 +94,7 @@ def test_a_correction_is_in_the_summaries_when_it_is_answered(app, act):
     timeline.catch_up()
     app.filing.sweep()
     assert "quokka" in opened(app, ref).facts["rollup"]["text"]
-    amend = app.amend.service()
+    amend = app.amend
     if act == "delete":
         amend.delete(ref)
     else:
@@ -111,7 +111,7 @@ def test_a_correction_is_in_the_summaries_when_it_is_answered(app, act):
 def test_a_deleted_entry_is_gone(app, journal):
     """Neither its ref nor a search leads to it."""
     ref = write(app, journal)
-    assert app.amend.service().delete(ref).act == "deleted"
+    assert app.amend.delete(ref).act == "deleted"
     with pytest.raises(NotFound):
         opened(app, ref)
     assert refs(ask(app, "recall", query="quokka")) == []
@@ -121,7 +121,7 @@ def test_a_deleted_entry_is_gone(app, journal):
 def test_a_superseding_entry_and_its_former_name_each_other(app, journal):
     """Both are there; each answer names the other, and the same call again makes no third."""
     ref = write(app, journal)
-    amend = app.amend.service()
+    amend = app.amend
     done = amend.supersede(ref, "the wombat digs")
     assert (done.act, done.former) == ("superseded", ref)
     assert done.ref != ref
@@ -169,7 +169,7 @@ def test_a_write_takes_the_place_of_an_entry(world, app, journal):
     assert now["at"] > former["at"]
     assert "wombat" in now["text"]
     assert superseding(app, journal, ref, idempotency_key="again") == made
-    assert app.amend.service().supersede(ref, "the wombat digs").ref == made
+    assert app.amend.supersede(ref, "the wombat digs").ref == made
     with pytest.raises(Conflict, match="superseded by"):
         superseding(app, journal, ref, "something else")
 
@@ -255,7 +255,7 @@ def test_a_superseding_entry_may_bring_a_new_overview(app):
 def test_an_entry_of_the_notebook_stays_in_its_history(app):
     """New text is an entry of its own that supersedes it; nothing deletes a commit."""
     ref = write(app, "notebook")
-    amend = app.amend.service()
+    amend = app.amend
     done = amend.edit(ref, "the wombat digs")
     assert (done.act, done.former) == ("superseded", ref)
     assert "is a commit and stays" in done.notes[0]
@@ -266,7 +266,7 @@ def test_an_entry_of_the_notebook_stays_in_its_history(app):
 
 def test_an_overview_is_replaced_and_emptied(app):
     """Its history keeps each text; no entry is added, and the index follows."""
-    notebook, amend = app.notebook.service().writing(), app.amend.service()
+    notebook, amend = app.notebook.service().writing(), app.amend
     app.notebook.service().file(notebook.write("zoo", "Began.", overview="The quokka sleeps."))
     found = amend.read_text("notebook:zoo")
     assert found.text == "The quokka sleeps."
@@ -286,7 +286,7 @@ def test_an_overview_is_replaced_and_emptied(app):
 
 def test_what_another_changed_in_between_is_not_written_over(app):
     """A correction that names the version it read is refused once the entry is another."""
-    amend = app.amend.service()
+    amend = app.amend
     for journal in EDITED:
         ref = write(app, journal)
         read = amend.read_text(ref)
@@ -302,7 +302,7 @@ def test_a_private_entry_keeps_its_heading_and_frontmatter(app):
     """New text without a heading stands below the one there was; its time stays."""
     ref = write(app, "private")
     before = opened(app, ref).facts
-    app.amend.service().edit(ref, "the wombat digs")
+    app.amend.edit(ref, "the wombat digs")
     after = opened(app, ref).facts
     assert after["text"] == before["text"].replace("the quokka sleeps", "the wombat digs")
     assert after["at"] == before["at"]
@@ -312,7 +312,7 @@ def test_an_edit_that_would_lose_headings_is_refused(app):
     """A search shows a text without its headings: what came below several is not guessed."""
     thoughts = {"feelings": "the quokka sleeps", "user_context": "likes figs"}
     (ref,) = ask(app, "process_thoughts", **thoughts).facts["refs"]
-    amend = app.amend.service()
+    amend = app.amend
     with pytest.raises(Invalid, match="has 2 headings") as raised:
         amend.edit(ref, "the wombat digs\n\nlikes figs")
     assert raised.value.hint.startswith("Open it")
@@ -328,7 +328,7 @@ def test_a_superseding_entry_of_a_log_has_the_time_and_tags_of_the_former(world,
     world.clock.advance(3 * 86_400)
     for ref in (logged, recorded):
         former = opened(app, ref).facts
-        new = opened(app, app.amend.service().supersede(ref, "the wombat digs").ref).facts
+        new = opened(app, app.amend.supersede(ref, "the wombat digs").ref).facts
         assert (new["at"], new["tags"]) == (former["at"], former["tags"])
     tags = [count.tag for count in app.chronicle.journal.list_tags()]
     assert tags == ["zoo"]
@@ -338,7 +338,7 @@ def test_a_message_is_never_altered(app):
     """Its new text is a message of its own, of the same role and time."""
     draft = RecordDraft(kind="message", fields={"role": "user", "text": "the quokka sleeps"})
     ref = f"memory:message/{app.memory.service().save(draft).saved.ref_id}"
-    done = app.amend.service().edit(ref, "the wombat digs")
+    done = app.amend.edit(ref, "the wombat digs")
     assert (done.act, done.former) == ("superseded", ref)
     new = opened(app, done.ref).facts
     assert (new["author"], new["at"]) == ("user", opened(app, ref).facts["at"])
@@ -350,9 +350,9 @@ def test_a_title_that_comes_back_with_the_text_stands_once(app, verb):
     draft = RecordDraft(kind="journal", fields={"title": "Sunday", "body": "the quokka sleeps"})
     ref = f"memory:journal/{app.memory.service().save(draft).saved.ref_id}"
     shown = opened(app, ref).facts["text"]
-    done = getattr(app.amend.service(), verb)(ref, shown.replace("quokka", "wombat"))
+    done = getattr(app.amend, verb)(ref, shown.replace("quokka", "wombat"))
     assert opened(app, done.ref).facts["text"] == "Sunday\n\nthe wombat sleeps"
-    app.amend.service().edit(done.ref, "Sunday it was")
+    app.amend.edit(done.ref, "Sunday it was")
     assert opened(app, done.ref).facts["text"] == "Sunday\n\nSunday it was"
 
 
@@ -360,7 +360,7 @@ def test_preferences_are_no_text(app):
     """They are one record of names and values: the error says how they are saved."""
     draft = RecordDraft(kind="preference", fields={"language": "eo"})
     app.memory.service().save(draft)
-    amend = app.amend.service()
+    amend = app.amend
     for verb in (amend.edit, amend.supersede):
         with pytest.raises(Invalid, match="names and values"):
             verb("memory:preference/preferences", "eo")
@@ -371,7 +371,7 @@ def test_a_rollup_follows_what_it_is_made_from(world, app):
     """It is not corrected itself; once its entry is, no word of the former text is left in it."""
     ref = write(app, "timeline")
     world.clock.advance(86_400)
-    service, amend = app.timeline.service(), app.amend.service()
+    service, amend = app.timeline.service(), app.amend
     service.catch_up()
     (rollup,) = service.journal.list_entries(Interval(), level=1).entries
     assert "quokka" in rollup.content
@@ -387,7 +387,7 @@ def test_a_rollup_follows_what_it_is_made_from(world, app):
 
 def test_a_successor_that_is_deleted_leaves_room_for_another(app):
     """The former holds no link to what is gone, and can be superseded again."""
-    amend = app.amend.service()
+    amend = app.amend
     for journal in EDITED:
         ref = write(app, journal)
         amend.delete(amend.supersede(ref, "the wombat digs").ref)
@@ -399,7 +399,7 @@ def test_a_successor_that_is_deleted_leaves_room_for_another(app):
 @pytest.mark.parametrize("journal", EDITED_STORES)
 def test_what_followed_a_deleted_entry_takes_the_place_of_what_it_had_replaced(world, app, journal):
     """The oldest of three does not hold again when the middle one goes, and is superseded once."""
-    amend = app.amend.service()
+    amend = app.amend
     first = write(app, journal, "the quokka sleeps")
     refs_ = [first]
     for text in ("the quokka digs", "the quokka runs"):
@@ -439,7 +439,7 @@ def taken_out(app, ref):
         service = app.forgetting()
         service.delete(service.plan([ref], kept_days=0))
     else:
-        app.amend.service().delete(ref)
+        app.amend.delete(ref)
 
 
 @pytest.mark.parametrize("lives", [4, pytest.param(12, marks=pytest.mark.long)])
@@ -448,7 +448,7 @@ def test_the_newest_of_a_chain_is_that_of_a_list(tmp_path, environ, journal, liv
     """Any order of writes, supersedings and deletions; each chain is a list kept by hand."""
     world = RecallWorld(tmp_path)
     app = world.open(COMMONPLACE_TOOLSETS=ALL, model=False, **environ)
-    amend = app.amend.service()
+    amend = app.amend
 
     @settings(max_examples=lives, deadline=None)
     @given(STEPS)
@@ -501,7 +501,7 @@ def test_the_newest_of_a_chain_is_that_of_a_list(tmp_path, environ, journal, liv
 )
 def test_an_unknown_ref_is_not_found(app, ref, hint):
     """Each verb says so, and what a ref looks like or how to find one."""
-    amend = app.amend.service()
+    amend = app.amend
     for call in (
         lambda: amend.edit(ref, "text"),
         lambda: amend.delete(ref),
@@ -517,7 +517,7 @@ def test_an_unknown_ref_is_not_found(app, ref, hint):
 def test_an_entry_is_corrected_by_a_path_that_was_shown(app, journal):
     """As open_ref opens it; a path that leads elsewhere says what is wrong with it."""
     ref, path = written_in_a_file(app, journal)
-    amend = app.amend.service()
+    amend = app.amend
     assert amend.edit(path, "the wombat digs").ref == ref
     assert "the wombat digs" in opened(app, path).facts["text"]
     assert amend.delete(f"({path}).").ref == ref
@@ -537,7 +537,7 @@ def written_in_a_file(app, journal):
 
 def test_the_beginning_of_an_id_is_enough_where_it_names_one_entry(app):
     """Of chronicle; one that names several changes none of them."""
-    amend = app.amend.service()
+    amend = app.amend
     for name in ("abcde1", "abcde2"):
         ChronicleCommands(app.chronicle.tools).import_export(EXPORT.replace("NAME", name))
     with pytest.raises(Invalid, match="Several entries"):
@@ -551,7 +551,7 @@ def test_an_entry_of_another_project_is_corrected_where_it_lies(world, app):
     """By its ref, from wherever it was found; the new entry lies in that project too."""
     elsewhere = world.open("elsewhere", COMMONPLACE_TOOLSETS=ALL)
     ref = ask(elsewhere, "process_thoughts", project_notes="the quokka sleeps").facts["refs"][0]
-    amend = app.amend.service()
+    amend = app.amend
     done = amend.supersede(ref, "the wombat digs")
     assert done.ref.partition("/")[0] == ref.partition("/")[0]
     assert opened(elsewhere, ref).facts["superseded_by"] == done.ref
@@ -571,7 +571,7 @@ def test_a_private_successor_that_a_killed_process_left_is_found_again(
 
     So does the same call, once.
     """
-    ref, amend = write(app, "private"), app.amend.service()
+    ref, amend = write(app, "private"), app.amend
     if named:
         raw = amend.read_text(ref).text
         app.private.journal.edit(ref, raw.replace("---\n", f"---\nsuperseded_by: {named}\n", 1))
@@ -604,7 +604,7 @@ def test_an_entry_of_before_frontmatter_is_superseded_as_it_is(app):
     (folder / "20-16-46-000123.md").write_text("# 8:16:46 PM - May 27, 2025\n\nboop")
     ref = "private:user/2025-05-27/20-16-46-000123"
     before = app.private.journal.read_entry(ref)
-    done = app.amend.service().supersede(ref, "beep")
+    done = app.amend.supersede(ref, "beep")
     after = app.private.journal.read_entry(ref)
     assert (after.text, after.at, after.superseded_by) == ("boop", before.at, done.ref)
 
@@ -613,7 +613,7 @@ def test_no_hostile_frontmatter_leads_out_of_the_journal(app):
     """A link that a file bears is shown only where it leads to an entry."""
     ref = write(app, "private")
     for link in ("/etc/passwd", "private:user/../../x", "chronicle:1"):
-        raw = app.amend.service().read_text(ref).text
+        raw = app.amend.read_text(ref).text
         head = raw.partition("\nsuperseded_by:")[0].removesuffix("\n---")
         body = raw.partition("---\n\n")[2]
         app.private.journal.edit(
@@ -629,8 +629,8 @@ def test_a_journal_that_cannot_be_opened_says_why(world):
     app.memory.journal.database.path.parent.mkdir(parents=True, exist_ok=True)
     app.memory.journal.database.path.write_text("no database at all, but a text " * 40)
     with pytest.raises(CommonplaceError, match="database"):
-        app.amend.service().delete("memory:todo/1")
-    assert app.amend.service().delete(ref).act == "deleted"
+        app.amend.delete("memory:todo/1")
+    assert app.amend.delete(ref).act == "deleted"
 
 
 @pytest.mark.parametrize("journal", EVERY_STORE)
@@ -638,7 +638,7 @@ def test_of_many_that_supersede_one_entry_at_once_one_does(world, environ, app, 
     """In two processes; the others' errors name the entry that holds, and write none beside it."""
     ref = write(app, journal)
     other = world.open(COMMONPLACE_TOOLSETS=ALL, **environ)
-    services = [each.amend.service() for each in (app, other)]
+    services = [each.amend for each in (app, other)]
     start = threading.Barrier(6)
 
     def supersede(n):
@@ -658,7 +658,7 @@ def test_of_many_that_supersede_one_entry_at_once_one_does(world, environ, app, 
 @pytest.mark.parametrize("journal", EDITED_STORES)
 def test_of_many_that_edit_the_version_they_read_one_does(app, journal):
     """The others are told; no text is lost that somebody was told was written."""
-    amend = app.amend.service()
+    amend = app.amend
     ref = write(app, journal)
     read = amend.read_text(ref)
     start = threading.Barrier(6)

@@ -59,7 +59,7 @@ class Writer:
                 self.holds[journal].append(old)
                 return
             else:
-                new = app.amend.service().supersede(old, self.sentence()).ref
+                new = app.amend.supersede(old, self.sentence()).ref
             self.holds[journal].append(new)
         elif act == "past" and (journal != "timeline" or backdates_timeline):
             self.holds[journal].append(self.backdated(app, journal))
@@ -191,7 +191,7 @@ def test_a_correction_counts_from_when_it_was_written(world, app, journal):
     """Though it bears the time of the entry that it puts right."""
     old = write(app, journal, "The quokka slept.")
     world.clock.advance(3 * DAY)
-    new = app.amend.service().supersede(old, "The quokka dug.").ref
+    new = app.amend.supersede(old, "The quokka dug.").ref
     assert refs(ask(app, "recall", query="quokka", as_of="yesterday")) == [old]
     assert refs(ask(app, "recall", query="quokka"))[0] == new
 

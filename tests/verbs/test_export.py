@@ -54,7 +54,7 @@ def written(world, seed, *, steps):
         writer.step(app, backdates_timeline=True)
         journal = chance.choice(EVERY)
         if journal != "notebook" and writer.holds[journal] and chance.random() < 0.1:
-            app.amend.service().delete(writer.holds[journal].pop())
+            app.amend.delete(writer.holds[journal].pop())
     app.timeline.service().catch_up()
     app.filing.sweep()
     world.clock.advance(60)

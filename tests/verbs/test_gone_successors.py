@@ -69,7 +69,7 @@ def test_another_may_take_its_place(world, app, journal):
     assert opened(app, old).facts["replaced"] == ""
     if journal == "notebook":
         return  # its entries are not deleted
-    app.amend.service().delete(again)
+    app.amend.delete(again)
     assert opened(app, old).facts["replaced"].startswith("2026-11-24")
 
 
@@ -94,7 +94,7 @@ def test_a_deleted_successor_is_taken_back(world, app):
     old, _ = lost(world, app, "chronicle", "forgotten")
     fresh = write(app, "chronicle", "The wombat API listens on port 1.")
     new = superseding(app, "chronicle", fresh, "The wombat API listens on port 2.")
-    app.amend.service().delete(new)
+    app.amend.delete(new)
     assert opened(app, fresh).facts["replaced"] == ""
     assert opened(app, old).facts["replaced"]
 

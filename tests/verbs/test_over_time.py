@@ -129,7 +129,7 @@ def test_where_nothing_is_superseded_nothing_is_ranked_otherwise(world, app):
     before = ask(app, "recall", query="quokka leaf 3").facts["results"]
     assert not any("replaces" in hit or "replaced_by" in hit for hit in before)
     moved(world, app, "private")
-    app.amend.service().delete(refs(ask(app, "recall", query="API port"))[0])
+    app.amend.delete(refs(ask(app, "recall", query="API port"))[0])
     after = ask(app, "recall", query="quokka leaf 3", journals=["chronicle"]).facts["results"]
     assert [hit["ref"] for hit in after] == [hit["ref"] for hit in before]
 
@@ -145,7 +145,7 @@ def test_a_list_by_time_says_what_holds_no_more(world, app):
 def test_a_former_entry_whose_successor_is_deleted_holds_again(world, app):
     """It stands where it stood, and names nothing."""
     old, new = moved(world, app, "chronicle")
-    app.amend.service().delete(new)
+    app.amend.delete(new)
     answer = ask(app, "recall", query="quokka API")
     assert refs(answer) == [old]
     assert "replaced by" not in answer.text
@@ -162,7 +162,7 @@ def test_a_rebuilt_index_knows_what_is_superseded(world, app):
 def test_a_summary_tells_what_was_put_right_once_and_as_it_is_now(world, app):
     """Both entries stay among what it was made from."""
     old = write(app, "timeline", "The quokka slept.")
-    new = app.amend.service().supersede(old, "The wombat dug.").ref
+    new = app.amend.supersede(old, "The wombat dug.").ref
     world.clock.advance(86_400)
     service = app.timeline.service()
     service.catch_up()

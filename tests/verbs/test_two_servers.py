@@ -141,7 +141,7 @@ def test_what_takes_its_place_expires_when_it_does(world, app, other):
     """The end is read from the database, whichever server set it."""
     ref = write(app, "memory", SAID)
     app.expiring.expire(ref, world.clock() + timedelta(days=1))
-    done = other.amend.service().supersede(ref, "The quokka gate has a bell now.")
+    done = other.amend.supersede(ref, "The quokka gate has a bell now.")
     assert any("It expires" in note for note in done.notes)
     assert {each for each, _ in app.expiring.list_expiring()} == {ref, done.ref}
 
@@ -168,7 +168,7 @@ def test_the_books_of_a_home_move_into_the_database(world, app, other):
     ((_, at),) = other.expiring.list_expiring()
     assert at == datetime.fromtimestamp(late, UTC)
     # Of a record that is gone nothing is kept.
-    app.amend.service().delete(ref)
+    app.amend.delete(ref)
     keep_in_book(app, {ref: late})
     assert [each for each, _ in app.expiring.list_expiring()] == [log]
     assert in_book(app) == {log: late, elsewhere: soon}
@@ -234,12 +234,12 @@ def test_a_user_of_the_library_sees_it_too(world, app, database, tmp_path):
 def test_an_edit_is_taken_back_by_another_server(world, app, other, admin):
     """The last first, whichever server made it; neither keeps a text on its own disk."""
     ref = write(app, "memory", SAID)
-    app.amend.service().edit(ref, "The wombat digs.")
-    other.amend.service().edit(ref, "The numbat naps.")
-    assert other.amend.service().undo(ref).text == "The wombat digs."
-    assert other.amend.service().undo(ref).text == SAID
+    app.amend.edit(ref, "The wombat digs.")
+    other.amend.edit(ref, "The numbat naps.")
+    assert other.amend.undo(ref).text == "The wombat digs."
+    assert other.amend.undo(ref).text == SAID
     with pytest.raises(NotFound, match="no former text"):
-        app.amend.service().undo(ref)
+        app.amend.undo(ref)
     assert admin.execute("SELECT count(*) FROM wb_former").fetchone() == (0,)
     assert not [*world.home.rglob("former"), *other.folder.rglob("former")]
 
@@ -248,15 +248,15 @@ def test_an_edit_is_taken_back_by_another_server(world, app, other, admin):
 def test_a_former_text_is_erased_by_another_server(app, other, admin, database, act):
     """With its record, by whatever deletes that; the proof of forgetting searches for it."""
     ref = write(app, "memory", SAID)
-    app.amend.service().edit(ref, "The wombat digs.")
+    app.amend.edit(ref, "The wombat digs.")
     log = write(other, "chronicle", f"Heard: {SAID}")
     held = "SELECT count(*) FROM wb_former WHERE content LIKE '%four seven one one%'"
     assert admin.execute(held).fetchone() == (1,)
     if act == "delete":
-        other.amend.service().delete(ref)
+        other.amend.delete(ref)
     elif act == "no undo":
         with editing(keeps=False):
-            other.amend.service().edit(ref, "The numbat naps.")
+            other.amend.edit(ref, "The numbat naps.")
     elif act == "own SQL":
         with psycopg.connect(database.app_url) as conn:
             conn.execute(f"SET LOCAL app.user_id = '{app.settings.owner}'")
@@ -276,11 +276,11 @@ def test_servers_that_edit_and_erase_one_record_at_once_wait_for_each_other(app,
 
     def edit(server, number):
         with editing(keeps=number % 3 != 0), suppress(Conflict, NotFound):
-            server.amend.service().edit(ref, f"The wombat digs {number}.")
+            server.amend.edit(ref, f"The wombat digs {number}.")
         with suppress(Conflict, NotFound):
-            server.amend.service().undo(ref)
+            server.amend.undo(ref)
         if number == 11:
-            server.amend.service().delete(ref)
+            server.amend.delete(ref)
 
     with ThreadPoolExecutor(4) as pool:
         done = [pool.submit(edit, (app, other)[n % 2], n) for n in range(16)]
@@ -295,7 +295,7 @@ def test_the_proof_finds_a_former_text_that_is_left(app, other):
     forgetting = app.forgetting()
     plan = forgetting.plan([log])
     forgetting.delete(plan)
-    version = app.amend.service().read_text(ref).version
+    version = app.amend.read_text(ref).version
     other.former.write(
         FormerText(id="0" * 36, ref=ref, at=1.0, text=SAID, version=version, made=version)
     )
@@ -312,7 +312,7 @@ def test_an_edit_that_fails_leaves_the_former_text_as_it_was(app, other, admin):
     )
     admin.execute("CREATE TRIGGER refuse BEFORE UPDATE ON wb_todo EXECUTE FUNCTION refuse()")
     with pytest.raises(CommonplaceError):
-        app.amend.service().edit(ref, "The wombat digs.")
+        app.amend.edit(ref, "The wombat digs.")
     assert admin.execute("SELECT count(*) FROM wb_former").fetchone() == (0,)
     admin.execute("DROP TRIGGER refuse ON wb_todo")
     assert opened(other, ref).facts["text"].strip().endswith(SAID)
@@ -322,17 +322,17 @@ def test_the_former_texts_of_a_home_move_into_the_database(app, other, admin):
     """Those that an earlier version kept there; of a record that is gone they are erased."""
     ref, gone = write(app, "memory", SAID), write(app, "memory", "The wombat digs.")
     for each in (ref, gone):
-        app.amend.service().edit(each, "The numbat naps.")
+        app.amend.edit(each, "The numbat naps.")
     one, two = app.former.find()
     elsewhere = replace(one, id=new_id(app.clock(), bytes(10)), ref="memory:todo/of-a-file")
     admin.execute("DELETE FROM wb_former")
     for each in (one, two, elsewhere):
         app.former.files.write(each)
-    other.amend.service().delete(gone)
+    other.amend.delete(gone)
     app.former_of(app.settings.owner).sweep()
     assert [each.ref for each in other.former.find()] == [ref]
     assert [each.ref for each in app.former.files.find()] == ["memory:todo/of-a-file"]
-    assert other.amend.service().undo(ref).text == SAID
+    assert other.amend.undo(ref).text == SAID
 
 
 @pytest.mark.parametrize("draft", [False, True], ids=["found", "draft"])

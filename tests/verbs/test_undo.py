@@ -45,7 +45,7 @@ def holders(world, text):
 def test_edits_are_taken_back_the_last_first(app, counted, journal):
     """Each gives the entry the text, and is taken back once; no search finds a former text."""
     ref = write(app, journal)
-    amend = app.amend.service()
+    amend = app.amend
     first = amend.read_text(ref).text
     for text in ("the wombat digs", "the numbat naps"):
         amend.edit(ref, text)
@@ -66,7 +66,7 @@ def test_edits_are_taken_back_the_last_first(app, counted, journal):
 
 def test_an_overview_is_taken_back(app):
     """Though its history keeps it as well."""
-    notebook, amend = app.notebook.service().writing(), app.amend.service()
+    notebook, amend = app.notebook.service().writing(), app.amend
     app.notebook.service().file(notebook.write("zoo", "Began.", overview="The quokka sleeps."))
     amend.edit(OVERVIEW, "The wombat digs.")
     amend.edit(OVERVIEW, "The numbat naps.")
@@ -76,7 +76,7 @@ def test_an_overview_is_taken_back(app):
 
 def test_what_else_an_edit_changed_is_taken_back_with_it(app):
     """Tags and times, metadata, the state of a to-do, flags: by the verbs of each journal."""
-    amend = app.amend.service()
+    amend = app.amend
     logged, recorded, todo = (write(app, each) for each in ("chronicle", "timeline", "memory"))
     before = [opened(app, ref).facts for ref in (logged, recorded)]
     app.chronicle.amender().edit_entry(ref=logged, tags=["farm"], at="yesterday")
@@ -102,7 +102,7 @@ def test_what_else_an_edit_changed_is_taken_back_with_it(app):
 def test_what_superseded_another_is_taken_back(app, counted, journal):
     """The former holds again, and is the very version that it was."""
     ref = write(app, journal)
-    amend = app.amend.service()
+    amend = app.amend
     version = amend.read_text(ref).version
     made = amend.supersede(ref, "the wombat digs").ref
     done = amend.undo(made)
@@ -115,7 +115,7 @@ def test_what_superseded_another_is_taken_back(app, counted, journal):
 def test_a_commit_is_taken_back_and_the_history_keeps_it(world, app):
     """No answer shows it, nor that anything was replaced by it; a person can bring it back."""
     ref = write(app, "notebook")
-    made = app.amend.service().supersede(ref, "the wombat digs").ref
+    made = app.amend.supersede(ref, "the wombat digs").ref
     answer = ask(app, "amend", ref=made, undo=True)
     assert f"`commonplace forget {made} --rewrite-history`" in answer.text
     log = app.notebook.journal.repo.git.run(["log", "--format=%B"]).out.decode()
@@ -127,14 +127,14 @@ def test_a_commit_is_taken_back_and_the_history_keeps_it(world, app):
     app.sweep_expired()
     assert app.expiring.list_expiring() == []
     assert "no longer holds" not in opened(app, ref).text.lower()
-    assert app.amend.service().supersede(ref, "the numbat naps").former == ref
+    assert app.amend.supersede(ref, "the numbat naps").former == ref
     assert app.expiring.cancel(made)
     assert "the wombat digs" in opened(app, made).facts["text"]
 
 
 def test_an_entry_goes_with_the_overview_that_it_brought(app):
     """The overview before it is there again, in the same commit; the first one leaves none."""
-    notebook, amend = app.notebook.service(), app.amend.service()
+    notebook, amend = app.notebook.service(), app.amend
     texts = ("The quokka sleeps.", "The wombat digs.")
     made = []
     for text in texts:
@@ -154,7 +154,7 @@ def test_an_entry_goes_with_the_overview_that_it_brought(app):
 def test_what_was_edited_again_since_is_not_taken_back(app, journal):
     """By an edit whose former text is not kept, as by another program: the error names the entry."""
     ref = write(app, journal)
-    amend = app.amend.service()
+    amend = app.amend
     amend.edit(ref, "the wombat digs")
     (kept,) = former(app)
     with editing(keeps=False):
@@ -171,7 +171,7 @@ def test_what_was_edited_again_since_is_not_taken_back(app, journal):
 def test_what_is_gone_leaves_its_former_texts_at_once(world, app, held, journal, act):
     """By deletion, forgetting, its end, and an edit that keeps nothing: no byte of them is left."""
     ref = write(app, journal, "the ochre quokka counts eleven velvet umbrellas at night")
-    amend = app.amend.service()
+    amend = app.amend
     amend.edit(ref, "the wombat digs")
     lie_in = [path.parent.name for path in holders(world, "velvet umbrellas")]
     assert lie_in.count("former") + ("velvet umbrellas" in held()) == 1
@@ -201,7 +201,7 @@ def test_a_former_text_that_quotes_what_is_forgotten_goes_with_it(app):
     )
     forgotten = write(app, "chronicle", words)
     other = write(app, "timeline", f"heard that {words}")
-    app.amend.service().edit(other, "heard nothing")
+    app.amend.edit(other, "heard nothing")
     assert len(former(app)) == 1
     forgetting = app.forgetting()
     assert forgetting.carry_out(forgetting.plan([forgotten])).is_clean
@@ -212,7 +212,7 @@ def test_a_former_text_that_quotes_what_is_forgotten_goes_with_it(app):
 def test_a_former_text_goes_in_time(world, app, environ, memory):
     """After `undo.keep_days`, if more than the clock says so, or at once where that is 0."""
     refs_ = [write(app, journal) for journal in EDITED]
-    amend = app.amend.service()
+    amend = app.amend
     for ref in refs_:
         amend.edit(ref, "the wombat digs")
     assert len(former(app)) == len(EDITED)
@@ -226,7 +226,7 @@ def test_a_former_text_goes_in_time(world, app, environ, memory):
     app.sweep_expired()
     assert len(former(app)) == 1
     none = world.open(COMMONPLACE_UNDO_KEEP_DAYS="0", **environ)
-    none.amend.service().edit(refs_[1], "the numbat naps")
+    none.amend.edit(refs_[1], "the numbat naps")
     none.sweep_expired()
     assert former(app) == []
 
@@ -234,7 +234,7 @@ def test_a_former_text_goes_in_time(world, app, environ, memory):
 def test_a_text_with_a_secret_is_not_kept(app):
     """Nor what earlier edits of that entry left."""
     ref = write(app, "chronicle")
-    amend = app.amend.service()
+    amend = app.amend
     amend.edit(ref, "the wombat digs")
     with editing(keeps=True):
         app.chronicle.journal._screen.at_write = "keep"
@@ -247,7 +247,7 @@ def test_a_text_with_a_secret_is_not_kept(app):
 @pytest.mark.skipif(os.name == "nt", reason="modes of files")
 def test_only_the_user_may_read_them(app):
     """As every file of the home."""
-    app.amend.service().edit(write(app, "chronicle"), "the wombat digs")
+    app.amend.edit(write(app, "chronicle"), "the wombat digs")
     (kept,) = app.former.files.folder.glob("*")
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
@@ -257,7 +257,7 @@ def test_only_the_user_may_read_them(app):
 def test_an_edit_that_was_killed_loses_no_text_and_is_not_taken_back(app, journal):
     """Killed before the edit, nothing is taken back; after it, the former text is there."""
     ref = write(app, journal)
-    amend = app.amend.service()
+    amend = app.amend
     amend.edit(ref, "the wombat digs")
     (kept,) = app.former.find()
     unnoted = type(kept)(**{**{x: getattr(kept, x) for x in kept.__struct_fields__}, "made": ""})
@@ -276,5 +276,5 @@ def test_an_edit_that_is_refused_keeps_nothing(app, journal):
     """Neither does one of another version."""
     ref = write(app, journal)
     with pytest.raises(Conflict):
-        app.amend.service().edit(ref, "too late", expected="0" * 16)
+        app.amend.edit(ref, "too late", expected="0" * 16)
     assert former(app) == []

@@ -143,7 +143,7 @@ def test_another_owners_entry_is_not_there(world):
     for path in ("/web/entry/save", "/web/entry/deleted"):
         assert ann.post(path, data=form).status_code in {404, 409}
     with world.apps.using("bob") as app:
-        assert app.amend.service().read_text(ref).text == "the secret of bob"
+        assert app.amend.read_text(ref).text == "the secret of bob"
 
 
 @pytest.mark.parametrize("given", ["", "x", "cp_00000000_" + "a" * 43, "\udce9"])

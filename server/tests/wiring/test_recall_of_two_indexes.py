@@ -79,7 +79,7 @@ def test_what_is_forgotten_is_in_no_row(app, database):
     service.carry_out(plan)
     assert rows_with(database, "bakery") == []
     with pytest.raises(NotFound):
-        app.amend.service().read_text(ref)
+        app.amend.read_text(ref)
     assert service.carry_out(service.plan([log])).is_clean
 
 

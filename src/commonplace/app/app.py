@@ -15,7 +15,7 @@ from commonplace.app.context import OwnerContext, found_sources
 from commonplace.app.process import ENCODER_LOAD_S, ProcessContext
 from commonplace.app.wiring.brief import BriefWiring
 from commonplace.app.wiring.memory.wiring import former_on_servers, times_of
-from commonplace.app.wiring.recall import AmendWiring, RecallWiring
+from commonplace.app.wiring.recall import RecallWiring
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.expiring import PENDING, is_revealed
@@ -23,6 +23,7 @@ from commonplace.core.ports import FindsShortRefs
 from commonplace.core.refs import short_number
 from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.journals.table import JOURNALS, PARTS, TOOLSETS
+from commonplace.verbs.amend import AmendService
 from commonplace.verbs.selection import select_tools
 
 if TYPE_CHECKING:
@@ -103,8 +104,8 @@ class App(OwnerContext):
         self._is_alone = shared is None
         made: dict[str, Any] = {row.name: Backend(row.wiring).load()(self) for row in JOURNALS}
         self.journals: tuple[JournalWiring, ...] = tuple(made.values())
-        self.amend = AmendWiring(
-            self.journals,
+        self.amend = AmendService(
+            amenders={each.name: each.amender for each in self.journals},
             ref_of_path=lambda path: self.recall.service().ref_of_path(path),
             book=self.expiry_book,
             zone=self.settings.timezone,
@@ -113,7 +114,7 @@ class App(OwnerContext):
         self.recall = RecallWiring(
             self,
             journals=self.journals,
-            amend=self.amend.service,
+            amend=self.amend,
             project=self.project,
             sessions=made["transcripts"].safety,
             imported=self.imported,
@@ -223,7 +224,7 @@ class App(OwnerContext):
 
         return ForgettingWiring(
             context=self,
-            amend=self.amend.service(),
+            amend=self.amend,
             private=self.private,
             chronicle=self.chronicle,
             notebook=self.notebook,

@@ -25,7 +25,7 @@ def amended(ref, text=NEW):
     """The ref of what `amend` wrote in the place of an entry."""
     app = opened_app()
     try:
-        return app.amend.service().supersede(ref, text).ref
+        return app.amend.supersede(ref, text).ref
     finally:
         app.close()
 

@@ -217,7 +217,7 @@ def test_a_commit_whose_overview_another_changed_since_is_named():
     log = facts("log", "left the harbour")["ref"]
     ref = facts("notebook", "write", "boats", "They float.", "--overview", "Boats float.")["ref"]
     with closing(opened_app()) as app:
-        app.amend.service().edit("notebook:boats", "Boats sink.")
+        app.amend.edit("notebook:boats", "Boats sink.")
     refused = run("undo", "--yes")
     assert (refused.exit_code, "notebook:boats was changed since" in refused.stderr) == (4, True)
     assert (text_of("notebook:boats"), text_of(ref)) == ("Boats sink.", "They float.")
@@ -228,7 +228,7 @@ def test_a_commit_that_another_replaced_since_is_named():
     """It stays, and so does what took its place."""
     ref = facts("notebook", "write", "boats", "They float.")["ref"]
     with closing(opened_app()) as app:
-        later = app.amend.service().supersede(ref, "They sink.").ref
+        later = app.amend.supersede(ref, "They sink.").ref
     refused = run("undo", "--yes")
     assert (refused.exit_code, f"replaced since by {later}" in refused.stderr) == (4, True)
     assert (text_of(ref), text_of(later)) == ("They float.", "They sink.")
@@ -295,7 +295,7 @@ def test_only_what_an_import_added_and_nobody_changed_goes(no_weights, diary, in
         facts("recall", words)["items"][0]["ref"] for words in ("Eel", "Tide", "Gone", "Buoy")
     )
     with closing(opened_app()) as app:
-        service = app.amend.service()
+        service = app.amend
         service.edit(eel, service.read_text(eel).text.replace("Eel", "Conger"))
         service.supersede(tide, "ebb")
         service.undo(service.supersede(buoy, "float").ref)
@@ -418,7 +418,7 @@ def test_what_was_changed_since_in_any_journal_stays(no_weights):
         for journal, word in words.items():
             refs += [x.ref for x in items[journal] if word in x.page_text().lower()]
         for ref in refs:
-            app.amend.service().edit(ref, "changed since")
+            app.amend.edit(ref, "changed since")
     undone = run("undo", "--yes", "--json")
     # And the entry of the timeline that one of these has replaced.
     assert json.loads(undone.stdout)["edited"] == len(refs) + 1 == 6

@@ -69,7 +69,7 @@ def test_line_breaks_stay_as_they_are(world, browser, ref):
     """A browser sends CR LF for each, which nobody typed."""
     form = form_of(browser.get("/entry/edit", params={"ref": ref}))
     browser.post("/entry/save", data={**form, "text": "one\r\ntwo"})
-    assert world.app.amend.service().read_text(ref).text == "one\ntwo"
+    assert world.app.amend.read_text(ref).text == "one\ntwo"
 
 
 def test_two_tabs(browser, ref):
@@ -121,7 +121,7 @@ def test_two_tabs_that_supersede(world, browser, journal):
 def test_what_was_edited_meanwhile_is_not_superseded(world, browser, ref):
     """Its new text is shown first; sent once more, the text that was typed takes its place."""
     form = form_of(browser.get("/entry/edit", params={"ref": ref, "as": "supersede"}))
-    world.app.amend.service().edit(ref, "edited elsewhere")
+    world.app.amend.edit(ref, "edited elsewhere")
     refused = browser.post("/entry/save", data={**form, "text": "typed here"})
     assert refused.status_code == 409
     assert "typed here</textarea>" in refused.text
@@ -145,7 +145,7 @@ def test_what_was_typed_outlives_its_entry(browser, ref, way):
 
 def test_an_edit_is_taken_back(world, browser, ref):
     """By a button that is there once there is an edit, and shows both texts."""
-    before = world.app.amend.service().read_text(ref).text
+    before = world.app.amend.read_text(ref).text
     assert "Undo …" not in words_of(browser.get("/entry", params={"ref": ref}))
     form = form_of(browser.get("/entry/edit", params={"ref": ref}))
     browser.post("/entry/save", data={**form, "text": "staging was torn down"})
@@ -155,14 +155,14 @@ def test_an_edit_is_taken_back(world, browser, ref):
     undone = browser.post("/entry/undone", data=form_of(asked))
     assert undone.status_code == 303
     assert "The last edit is taken back." in words_of(browser.get(undone.headers["location"]))
-    assert world.app.amend.service().read_text(ref).text == before
+    assert world.app.amend.read_text(ref).text == before
 
 
 def test_a_correction_of_a_commit_is_taken_back(world, browser):
     """Though the page deletes no commit; what it corrected holds again."""
     service = world.app.notebook.service()
     ref = service.writing().write("zoo", "The quokka sleeps.").entry.ref
-    made = world.app.amend.service().edit(ref, "The wombat digs.").ref
+    made = world.app.amend.edit(ref, "The wombat digs.").ref
     assert "Undo …" in words_of(browser.get("/entry", params={"ref": made}))
     asked = browser.get("/entry/undo", params={"ref": made})
     assert "Git's history keeps this one." in words_of(asked)
@@ -240,7 +240,7 @@ def test_an_entry_is_forgotten(world, browser, ref):
 def test_what_replaced_it_may_lose_what_it_inherited(world, browser):
     """Each kind of it is shown with its values before, and goes where its box is ticked."""
     ref = world.app.chronicle.tools.add_entry(message="It", tags=["zorb"]).facts["ref"]
-    later = world.app.amend.service().supersede(ref, "Another").ref
+    later = world.app.amend.supersede(ref, "Another").ref
     asked = browser.get("/entry/forget", params={"ref": ref})
     assert f"{later}: zorb" in words_of(asked)
     browser.post("/entry/forgotten", data={**form_of(asked), "inherited_tags": "yes"})
@@ -250,7 +250,7 @@ def test_what_replaced_it_may_lose_what_it_inherited(world, browser):
 def test_what_changed_since_is_not_forgotten(world, browser, ref):
     """It is to be looked at again."""
     form = form_of(browser.get("/entry/forget", params={"ref": ref}))
-    world.app.amend.service().edit(ref, "another text")
+    world.app.amend.edit(ref, "another text")
     assert browser.post("/entry/forgotten", data=form).status_code == 409
     assert browser.get("/entry", params={"ref": ref}).status_code == 200
 

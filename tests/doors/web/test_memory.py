@@ -49,7 +49,7 @@ def test_a_to_do_that_has_changed_is_not_ticked(world, browser):
     """It is what it became, and the page says why."""
     kept = save(world, title="Water the plants").saved.record
     sent = form(browser)
-    world.app.amend.service().edit(kept.ref, "Water the garden")
+    world.app.amend.edit(kept.ref, "Water the garden")
     answer = browser.post("/memory/tick", data=sent)
     assert answer.status_code == 409
     now = world.app.memory.journal.find("todo", kept.id)

@@ -94,7 +94,7 @@ def test_a_new_overview_knows_what_came_before_it(world, app):
 def test_an_edited_overview_is_a_new_one(world, app):
     """By its ref, without an entry."""
     old, new = replaced(world, app)
-    done = app.amend.service().edit(f"notebook:{SECTION}", "It is port 9000.")
+    done = app.amend.edit(f"notebook:{SECTION}", "It is port 9000.")
     assert any(
         note.startswith(line(old, new, text="the overview before this one")) for note in done.notes
     )

@@ -193,7 +193,7 @@ def test_what_was_said_is_not_altered(app, kept):
 
 def test_a_session_that_went_on_meanwhile_is_not_deleted_unseen(app, kept):
     """Who read it before is asked to read it again."""
-    amend = app.amend.service()
+    amend = app.amend
     version = amend.read_text(ONE).version
     kept.append("claude-code", "5e0c-1", [said(700, "One more thing.")])
     with pytest.raises(Conflict):

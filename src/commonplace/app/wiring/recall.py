@@ -1,4 +1,4 @@
-"""The wiring of what asks all journals of an owner: recall, and what corrects their entries."""
+"""The wiring of what asks all journals of an owner at once."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, TypeVar
 from commonplace.app.cached import locked_cached_property
 from commonplace.app.wiring.memory.wiring import memories_of
 from commonplace.core.errors import CommonplaceError
-from commonplace.verbs.amend import AmendService
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import tzinfo
 
     from commonplace.app.context import JournalWiring, OwnerContext
-    from commonplace.core.former_texts import FormerTexts
     from commonplace.core.ports import OpensRefs, Searched
-    from commonplace.core.time_book import TimeBook
     from commonplace.journals.private.project_copies import GoneNotes
     from commonplace.search.finder import Finder
+    from commonplace.verbs.amend import AmendService
     from commonplace.verbs.backup.copies import MadeCopy
     from commonplace.verbs.imports.counts import ImportCounts
     from commonplace.verbs.projects import ProjectVerbs
@@ -32,31 +29,6 @@ if TYPE_CHECKING:
 _Read = TypeVar("_Read")
 
 
-class AmendWiring:
-    """What corrects entries by their refs; a journal is opened once a ref names it."""
-
-    def __init__(
-        self,
-        journals: Sequence[JournalWiring],
-        *,
-        ref_of_path: Callable[[str], str],
-        book: TimeBook,
-        zone: tzinfo,
-        former: FormerTexts,
-    ) -> None:
-        self._service = AmendService(
-            amenders={each.name: each.amender for each in journals},
-            ref_of_path=ref_of_path,
-            book=book,
-            zone=zone,
-            former=former,
-        )
-
-    def service(self) -> AmendService:
-        """The verbs that correct an entry, for tools, command line and library."""
-        return self._service
-
-
 class RecallWiring:
     """What asks all journals at once: its service and its tools."""
 
@@ -65,7 +37,7 @@ class RecallWiring:
         context: OwnerContext,
         *,
         journals: Sequence[JournalWiring],
-        amend: Callable[[], AmendService],
+        amend: AmendService,
         project: Callable[[], ProjectVerbs | None],
         sessions: Callable[[], Safety | None],
         imported: Callable[[], ImportCounts],
@@ -87,7 +59,7 @@ class RecallWiring:
         """What asks all journals at once."""
         from commonplace.verbs.recall.tools import RecallTools
 
-        return RecallTools(self.service(), self._amend())
+        return RecallTools(self.service(), self._amend)
 
     def service(self) -> RecallService:
         """The verbs over all journals; made again once there is a journal that was not there."""

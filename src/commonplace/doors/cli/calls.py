@@ -182,7 +182,7 @@ def check_age(app: App, named: str, entry: EditableText, *, yes: bool) -> None:
 def _entry_of(app: App, ref: str) -> EditableText | None:
     """What a ref of the owner's own journals leads to, before it is replaced; else None."""
     with suppress(CommonplaceError):
-        return app.amend.service().read_text(ref)
+        return app.amend.read_text(ref)
     return None
 
 

@@ -167,7 +167,7 @@ def edit(
     """
     with opened(defers_filing=True) as app:
         entry = find_entry(app, id, app.chronicle.journal.read_event, within=_LOG)
-        check_age(app, id, app.amend.service().read_text(entry.ref), yes=yes)
+        check_age(app, id, app.amend.read_text(entry.ref), yes=yes)
         named = given["tags"] or given["at"]
         message = None
         if text or not named:

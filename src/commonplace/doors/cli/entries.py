@@ -95,7 +95,7 @@ def edit(ref: str, text: tuple[str, ...], yes: bool, as_json: bool) -> None:
     whole new text; without it, it is read from stdin or your editor. `-` reads stdin.
     """
     with opened(defers_filing=True) as app:
-        service = app.amend.service()
+        service = app.amend
         entry = find_entry(app, ref, service.read_text)
         check_age(app, ref, entry, yes=yes)
         new = text_input(" ".join(text) if text else None, before=entry.text)
@@ -115,7 +115,7 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
     REF is a ref, its beginning, a number in the last list, or -1 for the newest entry.
     """
     with opened() as app:
-        service = app.amend.service()
+        service = app.amend
         entry = find_entry(app, ref, service.read_text)
         confirm(f"Delete {entry.ref} for good?", yes=yes, text=entry.words or entry.text)
         show(_answer(service.delete(entry.ref, expected=entry.version)), as_json)

@@ -84,14 +84,14 @@ def _keep(app: App, ref: str) -> Answer:
     whole = ref
     if ref not in dict(app.expiring.list_expiring()):
         with revealed():
-            whole = find_entry(app, ref, app.amend.service().read_kept_text).ref
+            whole = find_entry(app, ref, app.amend.read_kept_text).ref
     was = app.expiring.cancel(whole)
     text = f"{whole} stays." if was else f"{whole} was not going to expire."
     return Answer(text=text, facts={"ref": whole, "expires": None})
 
 
 def _set_end(app: App, ref: str, phrase: str) -> Answer:
-    whole = find_entry(app, ref, app.amend.service().read_text).ref
+    whole = find_entry(app, ref, app.amend.read_text).ref
     at = app.expiring.read_time(phrase)
     app.expiring.expire(whole, at)
     shown = render_instant(at, app.settings.timezone)
@@ -115,6 +115,6 @@ def _forget_now(app: App, *, yes: bool) -> Answer:
 def _words_of(app: App, ref: str) -> str:
     """How an entry begins, on one line; empty where it cannot be read now."""
     with suppress(CommonplaceError), revealed():
-        entry = app.amend.service().read_kept_text(ref)
+        entry = app.amend.read_kept_text(ref)
         return first_words(one_line(entry.words or entry.text))
     return ""

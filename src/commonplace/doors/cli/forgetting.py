@@ -116,7 +116,7 @@ def forget(
         if not refs and not chosen:
             show(_resumed(() if dry_run else service.resume()), as_json)
             return
-        named = [find_entry(app, ref, app.amend.service().read_kept_text).ref for ref in refs]
+        named = [find_entry(app, ref, app.amend.read_kept_text).ref for ref in refs]
         wanted = named or [doc.ref for doc in chosen]
         plan = service.plan(
             wanted,

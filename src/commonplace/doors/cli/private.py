@@ -150,7 +150,7 @@ def edit(path: str, text: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """
     with opened(defers_filing=True) as app:
         entry = find_entry(app, path, app.private.journal.read_entry, within=_JOURNAL)
-        check_age(app, path, app.amend.service().read_text(entry.ref), yes=yes)
+        check_age(app, path, app.amend.read_text(entry.ref), yes=yes)
         new = text_input(" ".join(text) if text else None, before=entry.raw)
         show(app.private.amender().edit_read(entry, new), as_json)
 

@@ -98,7 +98,7 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
             return each if "#" in each else service.find_session(each).ref
 
         whole = find_entry(app, ref, named, within=_JOURNAL)
-        begins = look_up(whole, app.amend.service().read_text).text
+        begins = look_up(whole, app.amend.read_text).text
         confirm(f"Delete {whole} for good?", yes=yes, text=begins)
         show(look_up(whole, service.delete), as_json)
 

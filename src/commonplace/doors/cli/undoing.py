@@ -64,7 +64,7 @@ def taken_back(app: App, ref: str | None, *, yes: bool, journal: str = "") -> An
         NotFound: There is nothing.
         Conflict: It was edited again since, or it is not known what a killed command wrote.
     """
-    service = app.amend.service()
+    service = app.amend
     if ref is not None:
         within = Filter(journals=(journal,)) if journal else None
         found = find_entry(app, ref, service.find_undo, within=within)
@@ -95,7 +95,7 @@ def _newest(app: App, journal: str) -> Act | FormerText | None:
 def _edit_undone(app: App, former: FormerText, *, yes: bool) -> Answer | None:
     """Take back an edit that was made here; None where a killed process never made it."""
     try:
-        found = app.amend.service().find_undo(former.ref)
+        found = app.amend.find_undo(former.ref)
     except NotFound:
         _pass_over(app, former)
         return None
@@ -128,7 +128,7 @@ def _undone(app: App, found: Undo, *, yes: bool) -> Answer:
             say(line, err=True)
         said = "" if changed else entry.words or entry.text  # its tags or its time were edited
         confirm(f"Take back the last edit of {entry.ref}?", yes=yes, text=said, act="replace")
-    return _answer(app.amend.service().undo(entry.ref, expected=entry.version))
+    return _answer(app.amend.undo(entry.ref, expected=entry.version))
 
 
 def _act_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
@@ -158,7 +158,7 @@ def _act_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
 def _name_edit(app: App, act: EditNotKept) -> None:
     """Name an edit that cannot be taken back. Raises: Conflict, unless its entry is gone."""
     with suppress(NotFound):
-        entry = app.amend.service().read_text(act.ref)
+        entry = app.amend.read_text(act.ref)
         forget(app.settings, act)
         raise Conflict(
             f"The last edit of {entry.ref} kept nothing of what was there before.",
@@ -167,7 +167,7 @@ def _name_edit(app: App, act: EditNotKept) -> None:
 
 
 def _entries_undone(app: App, act: EntriesWritten, *, yes: bool) -> Answer | None:
-    service = app.amend.service()
+    service = app.amend
     there: list[EditableText] = []
     for ref, version in act.versions.items():
         try:

@@ -49,7 +49,7 @@ def repair_secrets(app: App, progress: Callable[[int, int], None] | None = None)
 
 
 def _repair_private(app: App, ref: str) -> None:
-    amend = app.amend.service()
+    amend = app.amend
     there = amend.read_text(ref)
     amend.edit(there.ref, app.shared.screen.shown(there.text), expected=there.version)
 
@@ -87,7 +87,7 @@ def _repair_memory(app: App, ref: str) -> None:
     record = service.find(*parse_ref(ref))
     if isinstance(record, ChatMessage):
         # A message is never changed: one with the mark supersedes it, and it is deleted.
-        app.amend.service().supersede(ref, screen.shown(record.text))
+        app.amend.supersede(ref, screen.shown(record.text))
         service.delete(record.kind, record.id, expected=version_of(record))
         return
     values = {name: getattr(record, name) for name in FIELDS[record.kind]}

@@ -72,7 +72,7 @@ def edit(visit: Visit) -> WebPage:
 
 def save(visit: Visit) -> Redirect | WebPage:
     """Keep an edited text, or a new one that takes the place of another; what was typed stays."""
-    service = visit.app.amend.service()
+    service = visit.app.amend
     ref = ref_of(visit)
     text = visit.typed_text(ref)
     is_new = visit.value("as") == "supersede"
@@ -120,14 +120,14 @@ def ask_delete(visit: Visit) -> WebPage:
 
 def delete(visit: Visit) -> Redirect:
     """Delete an entry for good."""
-    done = visit.app.amend.service().delete(ref_of(visit), expected=visit.value("version"))
+    done = visit.app.amend.delete(ref_of(visit), expected=visit.value("version"))
     return Redirect(to=visit.url("home"), notes=(f"Deleted {done.ref}.", *done.notes))
 
 
 def ask_undo(visit: Visit) -> WebPage:
     """Ask before the last edit of an entry is taken back."""
     check_writes(visit.visitor)
-    found = visit.app.amend.service().find_undo(ref_of(visit))
+    found = visit.app.amend.find_undo(ref_of(visit))
     ref, now = found.entry.ref, visit.shown(found.entry.text)
     before = visit.shown(found.former.text) if found.former else ""
     return WebPage(
@@ -144,7 +144,7 @@ def ask_undo(visit: Visit) -> WebPage:
 
 def undo(visit: Visit) -> Redirect:
     """Take back the last edit of an entry, or the entry that superseded another."""
-    done = visit.app.amend.service().undo(ref_of(visit), expected=visit.value("version"))
+    done = visit.app.amend.undo(ref_of(visit), expected=visit.value("version"))
     if done.act == "deleted":
         return Redirect(to=visit.url("home"), notes=(f"Deleted {done.ref}.", *done.notes))
     notes = ("The last edit is taken back.", *done.notes)
@@ -156,7 +156,7 @@ def _may_undo(visit: Visit, ref: str) -> bool:
     if not visit.visitor.may_write:
         return False
     try:
-        found = visit.app.amend.service().find_undo(ref)
+        found = visit.app.amend.find_undo(ref)
     except CommonplaceError:
         return False
     # What superseded another is deleted, where its journal deletes.
@@ -216,7 +216,7 @@ def _check_may(found: EditableText, verb: AmendVerb) -> None:
 
 
 def _editable(visit: Visit, ref: str) -> EditableText:
-    return visit.app.amend.service().read_text(ref)
+    return visit.app.amend.read_text(ref)
 
 
 def ref_of(visit: Visit) -> str:
