@@ -71,7 +71,7 @@ def without_duplicates(
             break
     if not policy.diverse:
         return kept
-    judged.update(one.row for one in (*kept, *passed))
+    judged.update([one.row for one in (*kept, *passed)])
     written = _without_lower(found, ranking, policy, limit)
     written = [row for row in written if row not in judged]
     others = ranking._replace(rows=np.array(written, dtype=ranking.rows.dtype))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import zlib
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from commonplace.core.clock import micros
@@ -32,9 +33,10 @@ _COLUMNS = (
     *("id", "ref", "facet", "at_us", "stamp", "tags", "text", "session", "dated", "covers"),
     *("written_us", "blank", "text_hash", "length", "timed", "sum"),
 )
-_SUMMED = [name for name in _COLUMNS if name not in {"id", "facet", "session", "sum"}]
+_SUMMED = itemgetter(*[x for x in _COLUMNS if x not in {"id", "facet", "session", "sum"}])
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NO_NAMES = "[]"
 
 Queries: TypeAlias = "Mapping[str, str]"
 
@@ -141,8 +143,8 @@ def read_docs(
 
 def sum_of(row: Mapping[str, object], facet: Facet, session: str) -> int:
     """The crc32 of all that a doc is, so that a bit that flipped on the disk is noticed."""
-    values = [str(row[name]) for name in _SUMMED]
-    return zlib.crc32("\x1f".join([*values, *facet[:4], *facet.headings, session]).encode())
+    values = [*map(str, _SUMMED(row)), *facet[:4], *facet.headings, session]
+    return zlib.crc32("\x1f".join(values).encode())
 
 
 def doc_of(row: Sequence[Any], facet: Facet, parse: Callable[[Any], tuple[str, ...]]) -> Doc:
@@ -163,11 +165,11 @@ def doc_of(row: Sequence[Any], facet: Facet, parse: Callable[[Any], tuple[str, .
         stamp=stamp,
         kind=facet.kind,
         headings=facet.headings,
-        tags=parse(tags),
+        tags=parse(tags) if tags != _NO_NAMES else (),
         session=session,
         author=facet.author,
         dated=dated,
-        covers=parse(covers),
+        covers=parse(covers) if covers != _NO_NAMES else (),
         written=None if written_us in {None, at_us} else instant(written_us),
     )
 
@@ -249,8 +251,8 @@ def _session(conn: sqlite3.Connection, sql: Queries, name: str) -> int:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return json.dumps([well_formed(name) for name in names]) if names else "[]"
+    return json.dumps([well_formed(name) for name in names]) if names else _NO_NAMES
 
 
 def _parse_list(names: str) -> tuple[str, ...]:
-    return () if names == "[]" else tuple(json.loads(names))
+    return tuple(json.loads(names))
