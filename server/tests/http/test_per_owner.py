@@ -57,6 +57,19 @@ def test_a_call_is_its_sessions_owners(apps, sample):
     assert current_session() is None
 
 
+def test_what_expires_is_noted_for_its_owner(apps, sample):
+    """And for nobody else, whoever's toolsets lent their schemas."""
+    shared = PerOwner(apps, sample, concurrency=ConcurrencyLimit()).toolsets
+    save = shared["private"].tool("process_thoughts")
+    with within(Session("ann")):
+        ref = save.call({"feelings": "Glad.", "expires": "in 2 days"}).facts["ref"]
+    noted = {}
+    for owner in ("ann", apps.settings.owner):
+        with apps.using(owner) as app:
+            noted[owner] = ref in app.expiry_book.find([ref])
+    assert noted == {"ann": True, apps.settings.owner: False}
+
+
 def test_all_of_each_toolset_is_there_under_its_own_words(apps, sample):
     """HostNames, schemas, effects, aliases, resources and prompts are those of any owner."""
     shared = PerOwner(apps, sample, concurrency=ConcurrencyLimit()).toolsets
