@@ -19,8 +19,8 @@ from commonplace.core.redact import texts_in
 from commonplace.core.values import NOTHING_KNOWN, HealthReport, Problem, Put
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import IO, Any
+    from collections.abc import Callable, Iterator
+    from typing import IO
 
     from commonplace.app import App
     from commonplace.journals.git.repo import GitRepository
@@ -135,7 +135,9 @@ def _in_items(app: App, failed: list[tuple[str, Problem]] | None) -> Iterator[Ho
             for item in () if portable is None else portable.export_items(None):
                 fields = msgspec.to_builtins(item)
                 if kinds := _kinds(app, "\n\n".join(texts_in(fields))):
-                    fixed = _fixed(app, fields)
+                    names = (name for name in _FIXED if isinstance(fields.get(name), str))
+                    held = (_FIXED[name] for name in names if _kinds(app, fields[name]))
+                    fixed = next(held, "")
                     rest = {x: each for x, each in fields.items() if x not in _FIXED}
                     others = bool(fixed) and bool(_kinds(app, "\n\n".join(texts_in(rest))))
                     yield Holding(journal.name, item.ref, kinds, fixed, others)
@@ -147,11 +149,6 @@ def _pasted(word: str) -> str:
     """A word of a command as a shell takes it; `#` inside of one begins no comment."""
     plain = word.replace("#", "")
     return word if quote(plain) == plain else quote(word)
-
-
-def _fixed(app: App, fields: Mapping[str, Any]) -> str:
-    names = (name for name in _FIXED if isinstance(fields.get(name), str))
-    return next((_FIXED[name] for name in names if _kinds(app, fields[name])), "")
 
 
 def _in_docs(app: App, failed: list[tuple[str, Problem]] | None) -> Iterator[Holding]:

@@ -288,20 +288,17 @@ class WebApplication:
                 module, _, function = row.handler.partition(":")
                 made = getattr(import_module(module), function)(visit)
                 visitor.notes += left_out.notes
-                return self._answer(made, visit)
+                if isinstance(made, Redirect):
+                    visitor.notes[:0] = made.notes
+                    return RedirectResponse(made.to, status_code=303)
+                if isinstance(made, Download):
+                    return _download(made)
+                return self._page(made, visitor, visit=visit)
             except CommonplaceError as exc:
                 return self._error(exc, visitor)
             except Exception:  # noqa: BLE001  a page's last line: the browser gets an error page
                 _log.exception("The page %s failed", row.name)
                 return self._error(None, visitor)
-
-    def _answer(self, made: WebPage | Redirect | Download, visit: Visit) -> Response:
-        if isinstance(made, Redirect):
-            visit.visitor.notes[:0] = made.notes
-            return RedirectResponse(made.to, status_code=303)
-        if isinstance(made, Download):
-            return _download(made)
-        return self._page(made, visit.visitor, visit=visit)
 
     def _page(self, page: WebPage, visitor: Visitor | None, **values: Any) -> Response:
         notes: list[str] = []

@@ -155,17 +155,15 @@ def _steps(
     visit: Visit, found: Notebook, name: str, lines: Sequence[EntryLine]
 ) -> Iterator[dict[str, object]]:
     """Each entry with what it changed; the last of the lines is only compared with."""
-    overviews = [_overview_at(found, line.hash, name) for line in lines]
+    overviews = []
+    for line in lines:
+        (blob,) = found.repo.read_blobs(line.hash, [file_of(name)])  # none under a former name
+        is_there = blob is not None and blob.kind == "blob"
+        overviews.append(parse_file(blob.content).overview if blob and is_there else "")
     for place, line in enumerate(lines):
         before = overviews[place + 1] if place + 1 < len(lines) else ""
         now = visit.shown(overviews[place])
         yield {"entry": line, "changed": _changed(visit.shown(before), now)}
-
-
-def _overview_at(found: Notebook, commit: str, name: str) -> str:
-    """The overview as a commit left it; empty where it had none under this name."""
-    (blob,) = found.repo.read_blobs(commit, [file_of(name)])
-    return parse_file(blob.content).overview if blob is not None and blob.kind == "blob" else ""
 
 
 def _changed(before: str, after: str) -> list[tuple[str, str]]:
