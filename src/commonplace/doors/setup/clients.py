@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +84,7 @@ class Client(Struct, frozen=True, kw_only=True):
     hooks_file: Callable[[Machine], Path] | None = None
     skills: Callable[[Machine], Path] | None = None
     module: Callable[[Machine], Path] | None = None
-    plugin: Callable[[Machine], tuple[Path, Sequence[str]]] | None = None
+    plugin: tuple[Callable[[Machine], Path], Sequence[str]] | None = None
     rules_file: Callable[[Machine], Path] | None = None
     how_to_allow: str = ""
 
@@ -145,24 +146,26 @@ def _claude_desktop(machine: Machine) -> Path:
     return machine.application_folder("Claude", name)
 
 
-def _claude(machine: Machine, *names: str) -> Path:
-    return machine.folder("CLAUDE_CONFIG_DIR", ".claude").joinpath(*names)
+def _below(variable: str, *below_home: str) -> Callable[..., Callable[[Machine], Path]]:
+    """What finds files by their names in the folder of a variable, else in one below the home."""
+
+    def named(*names: str) -> Callable[[Machine], Path]:
+        return lambda machine: machine.folder(variable, *below_home).joinpath(*names)
+
+    return named
 
 
-def _codex(machine: Machine, *names: str) -> Path:
-    return machine.folder("CODEX_HOME", ".codex").joinpath(*names)
-
-
-def _gemini(machine: Machine, *names: str) -> Path:
-    return machine.folder("GEMINI_CLI_HOME").joinpath(".gemini", *names)
-
-
-def _opencode(machine: Machine, *names: str) -> Path:
-    return machine.folder("XDG_CONFIG_HOME", ".config").joinpath("opencode", *names)
+_claude = _below("CLAUDE_CONFIG_DIR", ".claude")
+_codex = _below("CODEX_HOME", ".codex")
+_copilot = _below("COPILOT_HOME", ".copilot")
+_cursor = _below("", ".cursor")
+_gemini = partial(_below("GEMINI_CLI_HOME"), ".gemini")
+_opencode = partial(_below("XDG_CONFIG_HOME", ".config"), "opencode")
+_windsurf = _below("", ".codeium", "windsurf")
 
 
 def _opencode_settings(machine: Machine) -> Path:
-    with_comments = _opencode(machine, "opencode.jsonc")
+    with_comments: Path = _opencode("opencode.jsonc")(machine)
     return with_comments if with_comments.exists() else with_comments.with_suffix(".json")
 
 
@@ -172,14 +175,6 @@ def _zed(machine: Machine) -> Path:
     return machine.application_folder(
         "Zed" if machine.platform == "win32" else "zed", "settings.json"
     )
-
-
-def _copilot(machine: Machine, *names: str) -> Path:
-    return machine.folder("COPILOT_HOME", ".copilot").joinpath(*names)
-
-
-def _windsurf(machine: Machine, *names: str) -> Path:
-    return machine.home.joinpath(".codeium", "windsurf", *names)
 
 
 def parse_settings(text: str, *, is_toml: bool, name: str) -> dict[str, Any]:
@@ -206,13 +201,13 @@ CLIENTS: dict[str, Client] = {
         # Without it the client hides all tools of MCP servers behind a search by their names.
         extra={"type": "stdio", "alwaysLoad": True},
         afterwards="Start a new session; /mcp lists it.",
-        hooks_file=lambda machine: _claude(machine, "settings.json"),
-        skills=lambda machine: _claude(machine, "skills"),
-        plugin=lambda machine: (
-            _claude(machine, "settings.json"),
+        hooks_file=_claude("settings.json"),
+        skills=_claude("skills"),
+        plugin=(
+            _claude("settings.json"),
             ("enabledPlugins", OUR_PLUGIN),
         ),
-        rules_file=lambda machine: _claude(machine, "settings.json"),
+        rules_file=_claude("settings.json"),
     ),
     "claude-desktop": Client(
         title="Claude Desktop",
@@ -223,12 +218,12 @@ CLIENTS: dict[str, Client] = {
     ),
     "cursor": Client(
         title="Cursor",
-        file=lambda machine: machine.home / ".cursor" / "mcp.json",
+        file=_cursor("mcp.json"),
         table="mcpServers",
         afterwards="Look for it in Cursor's settings, under MCP.",
-        hooks_file=lambda machine: machine.home / ".cursor" / "hooks.json",
-        skills=lambda machine: machine.home / ".cursor" / "skills",
-        rules_file=lambda machine: machine.home / ".cursor" / "permissions.json",
+        hooks_file=_cursor("hooks.json"),
+        skills=_cursor("skills"),
+        rules_file=_cursor("permissions.json"),
     ),
     "vscode": Client(
         title="VS Code",
@@ -240,29 +235,29 @@ CLIENTS: dict[str, Client] = {
     ),
     "codex": Client(
         title="Codex",
-        file=lambda machine: _codex(machine, "config.toml"),
+        file=_codex("config.toml"),
         table="mcp_servers",
         afterwards="Start Codex again; /mcp lists it. Trust its hooks in /hooks, else none runs.",
         is_toml=True,
         # Of all others it hands on a few, such as HOME and PATH: COMMONPLACE_HOME would be lost.
         variables="env_vars",
-        hooks_file=lambda machine: _codex(machine, "hooks.json"),
-        skills=lambda machine: _codex(machine, "skills"),
-        plugin=lambda machine: (_codex(machine, "config.toml"), ("plugins", OUR_PLUGIN)),
-        rules_file=lambda machine: _codex(machine, "config.toml"),
+        hooks_file=_codex("hooks.json"),
+        skills=_codex("skills"),
+        plugin=(_codex("config.toml"), ("plugins", OUR_PLUGIN)),
+        rules_file=_codex("config.toml"),
     ),
     "gemini": Client(
         title="Gemini CLI",
-        file=lambda machine: _gemini(machine, "settings.json"),
+        file=_gemini("settings.json"),
         table="mcpServers",
         afterwards="Start Gemini again; /mcp list shows it, in folders that you trust.",
-        hooks_file=lambda machine: _gemini(machine, "settings.json"),
-        skills=lambda machine: _gemini(machine, "skills"),
-        plugin=lambda machine: (
-            _gemini(machine, "extensions", SERVER, "gemini-extension.json"),
+        hooks_file=_gemini("settings.json"),
+        skills=_gemini("skills"),
+        plugin=(
+            _gemini("extensions", SERVER, "gemini-extension.json"),
             ("name",),
         ),
-        rules_file=lambda machine: _gemini(machine, "policies", f"{SERVER}.toml"),
+        rules_file=_gemini("policies", f"{SERVER}.toml"),
     ),
     "opencode": Client(
         title="OpenCode",
@@ -271,8 +266,8 @@ CLIENTS: dict[str, Client] = {
         extra={"type": "local", "enabled": True},
         afterwards="Start OpenCode again; `opencode mcp list` shows it.",
         is_one_list=True,
-        skills=lambda machine: _opencode(machine, "skills"),
-        module=lambda machine: _opencode(machine, "plugins", f"{SERVER}.js"),
+        skills=_opencode("skills"),
+        module=_opencode("plugins", f"{SERVER}.js"),
         rules_file=_opencode_settings,
     ),
     "zed": Client(
@@ -284,20 +279,20 @@ CLIENTS: dict[str, Client] = {
     ),
     "windsurf": Client(
         title="Windsurf",
-        file=lambda machine: _windsurf(machine, "mcp_config.json"),
+        file=_windsurf("mcp_config.json"),
         table="mcpServers",
         afterwards="Refresh the list of MCP servers in Windsurf's settings.",
-        skills=lambda machine: _windsurf(machine, "skills"),
+        skills=_windsurf("skills"),
         how_to_allow="Allow the tools where it asks.",
     ),
     "copilot": Client(
         title="Copilot CLI",
-        file=lambda machine: _copilot(machine, "mcp-config.json"),
+        file=_copilot("mcp-config.json"),
         table="mcpServers",
         extra={"type": "local", "tools": ["*"]},
         afterwards="Start Copilot again; /mcp show lists it.",
-        hooks_file=lambda machine: _copilot(machine, "hooks", f"{SERVER}.json"),
-        skills=lambda machine: _copilot(machine, "skills"),
+        hooks_file=_copilot("hooks", f"{SERVER}.json"),
+        skills=_copilot("skills"),
         how_to_allow="Start it with --allow-tool=commonplace, for one session.",
     ),
 }

@@ -242,7 +242,8 @@ class ClientSetup:
         """Whether our plugin is installed in the client and switched on."""
         if self._client.plugin is None:
             return False
-        file, path = self._client.plugin(self._machine)
+        find, path = self._client.plugin
+        file = find(self._machine)
         level: Any = read_settings(read_text(file), is_toml=file.suffix == ".toml")
         for key in path:
             level = level.get(key) if isinstance(level, dict) else None
