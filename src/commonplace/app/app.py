@@ -76,9 +76,6 @@ class App(OwnerContext):
     """One owner's journals, index, encoder and tools. Thread-safe. Close it at the end.
 
     Args:
-        settings: The owner's.
-        user_home: The user's home folder, None where there is none.
-        clock: Says what time it is.
         encoder: In place of the one that the settings name.
         shared: What other owners use as well, closed by its maker; else the app has its own.
         defers_filing: Whether new entries are left to the next search or server to file.

@@ -140,9 +140,6 @@ class OwnerContext(ABC):
     """What one owner's journals are wired with. Thread-safe.
 
     Args:
-        settings: The owner's.
-        user_home: The user's home folder, None where there is none.
-        clock: Says what time it is.
         shared: What other owners of this process use as well.
         defers_filing: Whether new entries are left to the next search or server to file.
     """

@@ -86,8 +86,6 @@ class QuickSettings:
 
     Args:
         given: What was given for a key, and where.
-        environ: The environment's variables.
-        home: The user's home folder; empty where it is unknown.
         strangers: The project's files, which may have been written by others.
     """
 

@@ -19,9 +19,7 @@ class BriefItem:
     """What was written once, when, and the ref that opens it.
 
     Args:
-        at: Seconds since 1970.
         text: As it was written, or the beginning of it.
-        ref: Its address.
         kind: `event`, `note`, `todo`, `session`, `turn`, or a heading of the private journal.
         tags: Of an event.
         expires: When it expires, in seconds since 1970; None for never.

@@ -43,7 +43,8 @@ def visible(text: str) -> str:
     ends = [0, *(end for span in kept for end in span), len(text)]
     parts = (text[start:end] for start, end in pairwise(ends))
     return "".join(
-        part if number % 2 else _HIDDEN.sub(_written_out, part) for number, part in enumerate(parts)
+        part if number % 2 else _HIDDEN.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", part)
+        for number, part in enumerate(parts)
     )
 
 
@@ -67,7 +68,3 @@ def fenced(text: str, origin: str) -> str:
     longest = len(max(_TICKS.findall(shown), default="")) if "`" in shown else 0
     fence = "`" * max(_FEWEST_TICKS, longest + 1)
     return f"{fence}{visible_line(origin).replace('`', chr(39))}\n{shown}\n{fence}"
-
-
-def _written_out(sign: re.Match[str]) -> str:
-    return f"<U+{ord(sign[0]):04X}>"

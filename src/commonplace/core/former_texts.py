@@ -68,7 +68,6 @@ class FormerText(Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: The id of this edit; later ones sort after it.
-        ref: The ref of the entry.
         at: When it was edited, in seconds since 1970.
         text: What it said, as `edit` takes it.
         more: What else the edit may have changed, by the names of its journal.
@@ -150,7 +149,6 @@ class FormerTexts:
         files: What keeps those in files.
         servers: Opens what keeps those of a journal on a server, by the journal's name.
         keep_days: For how many days; 0 keeps none.
-        clock: The present.
         is_borne_out: Whether something besides the clock confirms the time; else none is too old.
         shown: Gives a text without its secrets: one that has any is not kept.
         of_others: Gives what keeps those of other owners, of the entries that they share with

@@ -27,9 +27,7 @@ class Inheritance(Struct, frozen=True, kw_only=True):
     """What the entry that takes the place of another has from it, where its writer gives nothing.
 
     Attributes:
-        ref: Of the entry whose values these are.
         successor: The ref of the entry that took its place; empty for none.
-        values: By what they are.
         given: What its own writer gave, as far as the journal can tell.
     """
 

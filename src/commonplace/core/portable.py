@@ -48,10 +48,7 @@ class PortableSummary(PortableItem, frozen=True, kw_only=True):
     """A summary that was made from entries; no import reads it, since it is made again from them.
 
     Attributes:
-        level: hour, day, week, month or year.
         until: The end of its period, exclusive; `at` is the start.
-        zone: The time zone of the period.
-        text: The summary.
         made_from: The refs of what it was made from.
         made_by: What wrote it: the name of a model, or of the method without one.
     """

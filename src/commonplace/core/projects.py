@@ -3,6 +3,7 @@
 Law: never runs a program and never reads a repository's configuration. What a `.git` file, a
 `commondir` or a settings file says is hostile until parsed: a folder joins a repository only where
 git's own folder of that repository names it too. Imports `os` alone: hooks and the start use it.
+The environment counts on Windows alone.
 """
 
 from __future__ import annotations
@@ -80,11 +81,6 @@ def find_project(
 ) -> str | None:
     """The project that a program works for when it starts in a folder.
 
-    Args:
-        folder: The working directory.
-        home: The user's home folder; None where there is none.
-        environ: The environment's variables; they count on Windows alone.
-
     Returns:
         The project's root, all links followed; None where the folder is the system's, holds
         programs, is the home, or holds the home.
@@ -101,10 +97,7 @@ def project_of(
 ) -> Project:
     """The project of a folder that was named, or that holds a journal; never raises for a file.
 
-    Args:
-        folder: The folder; it need not be there.
-        home: The user's home folder; None where there is none.
-        environ: The environment's variables; they count on Windows alone.
+    The folder need not be there.
     """
     here = os.path.realpath(folder)
     top = _real_home(home)

@@ -46,7 +46,6 @@ class Figures(Struct, frozen=True, kw_only=True):
     """What is counted from the rows of a period, never by a model; merges exactly.
 
     Attributes:
-        entries: The number of raw entries.
         hours: In how many hours of the clock one was written.
         first, last: When the earliest and the latest was written.
         measures, moods: What the entries' own metadata holds (productivity_score, sentiment);

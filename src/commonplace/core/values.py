@@ -71,7 +71,6 @@ class Doc(Struct, frozen=True, kw_only=True):
 
     Attributes:
         ref: The entry's address, unique per owner.
-        at: When it was, in aware UTC.
         text: What is searched and encoded.
         scope: The part of a journal it lies in (a root, a section, a thread).
         stamp: A token of the journal's own that changes whenever the entry does (size and mtime of
@@ -349,7 +348,6 @@ class Page(Struct, frozen=True, kw_only=True):
 
     Attributes:
         author: Who wrote it; empty where that is not known.
-        text: All of it, never shortened.
         before, after: Its neighbours in time.
         rollup: The summary it went into; empty where a journal has no summaries.
         sources: What it is a summary of; empty likewise.

@@ -30,9 +30,6 @@ class OwnedDatabase:
 
     Args:
         package, migrations: Where its numbered scripts lie.
-        queries: Gives its queries by name.
-        prepare: Called before it is made.
-        open_connection: As in `Database`.
         rows: The rows that no reader may see; None for none.
     """
 

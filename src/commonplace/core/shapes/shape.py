@@ -18,7 +18,6 @@ class Value(NamedTuple):
 
     Attributes:
         text: The value, without quotes, and without the signs that end a sentence.
-        is_quoted: It stands in quotes.
         match: What was found, with what stands around it; where a name goes before, behind it.
         name: What the value is called, as it is written; empty where nothing is.
         start: Where in the text the shape begins, or its name.
@@ -36,7 +35,6 @@ class Shape(NamedTuple):
 
     Attributes:
         kind: What it is, in words: `GitHub token`.
-        source: Who published the shape.
         hints: A text without one of these holds no such secret; in lower case where `named`.
         pattern: A regular expression of bounded repeats that begins where a hint does;
             the secret is its group `s`, or all of it; in quotes `d`, `e`, `q` or `b`.

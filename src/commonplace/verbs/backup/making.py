@@ -76,6 +76,12 @@ def make_backup(
         Conflict: There is a file of that name.
         Unavailable, Denied, NotFound, Invalid, Corrupted.
     """
+    # As it is named, and with its links followed where that is another path.
+    homes = (
+        [*dict.fromkeys([os.path.abspath(user_home), os.path.realpath(user_home)])]
+        if user_home
+        else []
+    )
 
     def fill(archive: ArchiveWriter, scratch: Path) -> Manifest:
         writer = _Writer(archive, scratch)
@@ -88,20 +94,13 @@ def make_backup(
             files=writer.files,
             repositories=writer.repositories,
             not_included=[*not_included, *writer.left_out],
-            user_homes=_names_of(user_home),
+            user_homes=homes,
             places={each.root: str(each.path) for each in places},
         )
         archive.put(MANIFEST, [encode_manifest(made)])  # last, since it has the hashes
         return made
 
     return write_archive(target, scratch_folders, fill, read_backup_manifest)
-
-
-def _names_of(user_home: Path | None) -> list[str]:
-    """A home as it is named, and with its links followed where that is another path."""
-    if user_home is None:
-        return []
-    return [*dict.fromkeys([os.path.abspath(user_home), os.path.realpath(user_home)])]
 
 
 class _Writer:

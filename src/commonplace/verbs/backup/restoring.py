@@ -58,7 +58,10 @@ def restore_backup(
     """
     with open_backup(source) as held:
         held.check()
-        backup = _without_passing(relocated(held))
+        backup = relocated(held)
+        # Without what killed processes had left where it was made.
+        files = [each for each in backup.manifest.files if not is_passing(each.name)]
+        backup = backup.altered(replace(backup.manifest, files=files), {})
         for place in (*places, *kept):
             # Beside those as well that were done when the process was killed.
             clear_scratch_folders(place.path.parent)
@@ -74,12 +77,6 @@ def restore_backup(
             for place, scratch in ready:
                 _publish(scratch, place)
         return backup.manifest
-
-
-def _without_passing(backup: Backup) -> Backup:
-    """A backup without what killed processes had left where it was made."""
-    files = [each for each in backup.manifest.files if not is_passing(each.name)]
-    return backup.altered(replace(backup.manifest, files=files), {})
 
 
 def _is_restored(backup: Backup, place: BackupPlace) -> bool:

@@ -57,9 +57,6 @@ class ExportWriter:
     """An export that is being written.
 
     Args:
-        scratch: An empty folder.
-        zone: The time zone of the pages.
-        screen: Hides secrets.
         expiring: When entries expire, by their refs.
         progress: Called with (entries written, 0).
     """

@@ -29,10 +29,7 @@ class ByteScan(Struct, kw_only=True):
     """What a look through files came to.
 
     Attributes:
-        raw: What opens them.
-        files: How many were read.
         objects: How many objects of git were read, unpacked.
-        size: Bytes of both.
         found: The shingles that a place holds, by the place.
         unread: What could not be read, each with the reason.
     """
