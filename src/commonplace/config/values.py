@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from commonplace.core.errors import Invalid
 from commonplace.core.own_shapes import own_patterns
-from commonplace.journals.table import CLASSIC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -273,6 +272,8 @@ def one_of(*choices: str) -> Callable[[object, Origin], str]:
 
 def parse_toolsets(value: object, origin: Origin) -> tuple[str, ...]:
     """Names with commas between, a list of them, or `all`."""
+    from commonplace.journals.table import CLASSIC
+
     parts = value if isinstance(value, (list, tuple)) else parse_text(value, origin).split(",")
     names = [
         parse_text(part, origin).strip()

@@ -73,10 +73,11 @@ def answer(event: str, client: str, sent: bytes, environ: Mapping[str, str]) -> 
     context = ""
     try:
         from commonplace.config.files import may_recall
-        from commonplace.config.quick import read_quick
 
         if event == "prompt" and not may_recall(environ) and not os.path.isdir(_moves(environ)):
             return render_nothing(client)
+        from commonplace.config.quick import read_quick
+
         call = parse_call(event, client, sent, _working_folder())
         settings = read_quick(environ, call.cwd)
         try:
