@@ -41,12 +41,9 @@ class CommitDraft(Struct, frozen=True, kw_only=True):
     """A commit to be made on a parent.
 
     Attributes:
-        message: The commit message, in UTF-8.
-        author: As `Name <address>`.
-        committer: Likewise.
-        at: The author's time.
-        now: The committer's time.
-        zone: In which both are written.
+        message: In UTF-8.
+        author, committer: As `Name <address>`.
+        at, now: The author's time, and the committer's, written in `zone`.
         puts: The new bytes of files by path.
         modes: Of those files that are not 100644.
         links: Mode and name of an object that is there, by path.

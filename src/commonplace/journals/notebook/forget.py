@@ -68,19 +68,16 @@ class NotebookHistory:
     ) -> tuple[str, ...]:
         """Build every branch again without some entries, and with other contents of files.
 
-        Sentences on what is left to do, and on what was left as it was. Killed at any moment, it
-        can be asked again: the branches move in one step.
+        Sentences on what is left to do, or was left. Killed, it can be asked again.
 
         Args:
             refs: Of the entries; those that are there no more, and overviews, are passed over.
             cut: Gives a file's content without what is to be forgotten.
-            keep_until: Until when the former branches are kept, to take it back; None for not,
-                and then those that an earlier call kept go as well.
+            keep_until: Until when the former branches are kept; None for not, and then those that
+                an earlier call kept go as well.
             without_context: Refs of entries that stay, and lose their work context.
 
-        Raises:
-            Conflict where something waits to be settled, finished or committed, or another work
-            tree is on a branch that would change.
+        Raises: Conflict where something waits to be settled, finished or committed.
         """
         notebook = self._notebook
         refuse_shallow(notebook.repo)

@@ -14,7 +14,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.files import remove_leftovers, temp_file, translated
@@ -82,11 +82,9 @@ class WorkTree:
         """Hold git's index while the block moves the branch; then let index and files follow.
 
         A person's command and this exclude each other as two commands of git's do. Yields sentences
-        on what was left as it is; they are whole once the block is done. Raises, before the block
-        is entered: IndexLocked, BranchMoved, and Conflict for edits that are refused.
-
-        head: where the branch must be; changes: what the commit changes, by path; contents: the new
-        bytes of the files, where all are known; edits: what a person changed in them, or staged.
+        on what was left as it is, whole once the block is done. head: where the branch must be;
+        contents: the new bytes of what changes, where all are known; edits: of a person there.
+        Raises, before the block: IndexLocked, BranchMoved, Conflict for edits that are refused.
         """
         notes: list[str] = []
         if self._repo.is_bare:
@@ -101,7 +99,8 @@ class WorkTree:
                 raise branch_moved(self._repo)
             staged = self._put_entries(index, changes, edits)
             files = {p: _blob(x.before) for p, x in changes.items()} | behind
-            self._write_last_move(_LastMove(head.branch, head.commit, "", files))
+            move = _LastMove(head.branch, head.commit, "", files)
+            self._write_last_move(move)
             try:
                 yield notes
             finally:
@@ -118,8 +117,7 @@ class WorkTree:
                 regular = {p: files[p] for p, x in changes.items() if x.is_file}
                 sentences, left = self._update_files(newer, regular, contents or {})
                 notes += sentences
-                done = "" if behind or left else newer
-                self._write_last_move(_LastMove(head.branch, head.commit, done, files))
+                self._write_last_move(move if behind or left else replace(move, newer=newer))
             except CommonplaceError as exc:  # the branch holds it: the next write tries again
                 notes.append(exc.summary)
 

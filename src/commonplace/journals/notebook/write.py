@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.journals.git.repo import GitRepository, Head
+    from commonplace.journals.git.trees import TreeEntry
     from commonplace.journals.notebook.commit_drafts import Signature
     from commonplace.journals.notebook.reader import NotebookReader
 
@@ -154,14 +155,7 @@ class NotebookWriter:
         base_version: str,
     ) -> WrittenEntry:
         section, path = message.section, file_of(message.section)
-        entry, former = read_file(repo, head.commit, path) or (None, b"")
-        if entry is None:
-            sections = self._notebook.list_sections()
-            if section in sections:
-                raise missing_object(repo.folder)
-            refuse_twin(section, sections)
-        elif entry.mode == FOLDER:
-            raise Invalid(f"{path} is a folder.", hint="Use another name for the section.")
+        entry, former = self._read_file(repo, head, section)
         file, overview = _checked(section, former, yours, base_version)
         count = self._notebook.count(section, file) + 1
         content = render_file(overview, count)
@@ -187,6 +181,21 @@ class NotebookWriter:
             entry_count=count - self._ledger.count_expired(section),
             notes=tuple(notes),
         )
+
+    def _read_file(
+        self, repo: GitRepository, head: Head, section: str
+    ) -> tuple[TreeEntry | None, bytes]:
+        """A section's file, None for a section that may be begun. Raises: Invalid, Unavailable."""
+        entry, content = read_file(repo, head.commit, file_of(section)) or (None, b"")
+        if entry is None:
+            sections = self._notebook.list_sections()
+            if section in sections:
+                raise missing_object(repo.folder)
+            refuse_twin(section, sections)
+        elif entry.mode == FOLDER:
+            what = f"{file_of(section)} is a folder."
+            raise Invalid(what, hint="Use another name for the section.")
+        return entry, content
 
     def _repeated(self, entry_id: str, repo: GitRepository) -> WrittenEntry | None:
         """The entry with an id, as an earlier call wrote it; None where none is there."""
