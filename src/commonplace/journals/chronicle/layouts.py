@@ -274,8 +274,6 @@ def newest_first(conn: sqlite3.Connection, layout: Layout, below: int) -> Iterat
     Rows that are no entries are passed over, the first few that come may lie past the instant. Of
     a D1, which the next write completes, all rows are read.
     """
-    if layout.generation == "new":
-        return
     if layout.generation == "D1":
         yield from sorted(_timed(conn.execute(layout.reading(""))), key=_order)
         return
@@ -287,8 +285,6 @@ def newest_first(conn: sqlite3.Connection, layout: Layout, below: int) -> Iterat
 
 def oldest_first(conn: sqlite3.Connection, layout: Layout, above: int) -> Iterator[TimedRow]:
     """The rows from an instant on (nanoseconds), oldest first; as `newest_first` otherwise."""
-    if layout.generation == "new":
-        return
     if layout.generation == "D1":
         yield from sorted(_timed(conn.execute(layout.reading(""))))
         return

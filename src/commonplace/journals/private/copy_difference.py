@@ -71,14 +71,7 @@ def difference_of(
 ) -> Difference | None:
     """How a root differs from its copy; None where it is away, or was never there.
 
-    Args:
-        copy: The copy, there or not.
-        root: The root, there or not.
-        record: What is known of it.
-        thorough: Whether days are listed in which nothing came or went.
-
-    Raises:
-        OSError.
+    thorough: whether days are listed in which nothing came or went. Raises: OSError.
     """
     days: dict[str, os.stat_result] = {}
     with contextlib.suppress(FileNotFoundError):

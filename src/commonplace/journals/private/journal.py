@@ -145,18 +145,8 @@ class PrivateJournal:
     ) -> None:
         """Open the journal; nothing is made before the first write.
 
-        Args:
-            roots: The folders it lies in.
-            zone: The owner's.
-            clock: The present, aware.
-            keys: Our folder for idempotency keys.
-            random_micros: 0..999, the last digits of a file name.
-            known: Our folder where the roots of all projects are kept; None to keep none.
-            copies: Our folder where the notes of all projects are copied; None to copy none.
-            former: Finds the roots that are read as well and never written to.
-            screen: What every text goes through that is written.
-            home: The user's.
-            trusted: Our folder of which notes of repositories the user trusts.
+        known, copies and trusted are folders of ours, None for none: of the roots of all projects,
+        of copies of their notes, and of which notes of repositories the user trusts.
         """
         self._screen = screen or Screen()
         self._note = roots.note
@@ -255,14 +245,9 @@ class PrivateJournal:
         return replace(written, entries=there)
 
     def write_copy(self, copy: Copy, key: str) -> ThoughtsWritten:
-        """Write an entry that another program had, once for each key.
+        """Write an entry that another program had, screened already, once for each key.
 
-        Args:
-            copy: The entry; what is secret in it is screened already.
-            key: Of the entry.
-
-        Raises:
-            Invalid, Denied, Unavailable, Conflict.
+        Raises: Invalid, Denied, Unavailable, Conflict.
         """
         text = NewText(copy.text.strip("\n"), copy.headers())
         return self._writer.write_copy(text, copy.at, key, now=self._clock())
@@ -283,16 +268,8 @@ class PrivateJournal:
     ) -> bool:
         """Write the file of an exported entry; False where a file of that name exists.
 
-        One that another program had is known from then on, and is not imported again.
-
-        Args:
-            place: In a root of this journal.
-            content: The whole file.
-            at: Its time.
-            changed: The file's time of change; None for now.
-
-        Raises:
-            Denied, Unavailable.
+        One that another program had is known from then on, and is not imported again. changed: the
+        file's time of change; None for now. Raises: Denied, Unavailable.
         """
         place.root.refuse_link()
         is_new = self._writer.write_file(place, content)
@@ -521,15 +498,9 @@ class PrivateJournal:
     def supersede_by(
         self, ref: str, thoughts: Mapping[str, str], *, at: datetime | None = None
     ) -> tuple[PrivateEntry, ThoughtsWritten]:
-        """Write thoughts in the place of an entry, beside it; see `supersede`.
+        """Write thoughts in the place of an entry; those that belong elsewhere are refused.
 
-        Args:
-            ref: Of the entry that no longer holds, or its path.
-            thoughts: As for `write`; those that belong elsewhere are refused.
-            at: As for `write`.
-
-        Raises:
-            As `supersede`.
+        Raises: as `supersede`.
         """
         checked = checked_thoughts(thoughts)
         self._writer.refuse_elsewhere(checked, self._place(ref).root)
@@ -538,22 +509,15 @@ class PrivateJournal:
     def supersede(
         self, ref: str, content: str, *, at: datetime | None = None
     ) -> tuple[PrivateEntry, ThoughtsWritten]:
-        """Write an entry in the place of another, beside it; both stay, and name each other.
+        """Write an entry in the place of another; both stay, and name each other.
 
         The frontmatter of the former names the new one last: a process that is killed before leaves
-        both, and the same call again finds the new one.
+        both, and the same call again finds the new one. A frontmatter in `content` is left out.
 
-        Args:
-            ref: Of the entry that no longer holds, or its path.
-            content: Of the new one; a frontmatter in it is left out.
-            at: Aware, default now.
+        Returns: The former as it is now, and what was written.
 
-        Returns:
-            The former as it is now, and what was written.
-
-        Raises:
-            Conflict: Another entry has taken its place.
-            Invalid, Denied, NotFound, Unavailable.
+        Raises: Conflict where another entry has taken its place; Invalid, Denied, NotFound,
+        Unavailable.
         """
         text = self._screen(split_frontmatter(well_formed(content))[1])
         if not text.strip():

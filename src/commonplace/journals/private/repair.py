@@ -61,7 +61,6 @@ def find_problems(root: Root, ignored: IgnoredDays) -> Iterator[Problem]:
         return
     try:
         days = list_days(root)
-        links = _linked_days(root)
     except FileNotFoundError:
         return
     except OSError as exc:
@@ -82,7 +81,7 @@ def find_problems(root: Root, ignored: IgnoredDays) -> Iterator[Problem]:
             hint="Repair has it ignored; or name the folder in your own settings (private.path).",
             repairable=True,
         )
-    for link in links:
+    for link in _linked_days(root):
         yield Problem(
             what=f"{root.path / link} is a symbolic link named like a day; it is not followed.",
             hint="Replace it by the folder it leads to, or remove it.",

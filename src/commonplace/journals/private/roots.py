@@ -155,18 +155,11 @@ def resolve_roots(
 
     Of the folders that are named, the one that stands for fewer roots wins; `~` is the home.
 
-    Args:
-        home: The user's home folder, None where there is none.
-        project: The project's folder, None where there is none.
-        journal_path: Names the project's root.
-        journal_base: The folder of the project's file that set `journal_path`, which then yields to
-            `private_journal_path`; None where the user set it.
-        private_user: Names the user's root.
-        private_journal_path: Names both roots.
-        temp: Where a folder of this user and home alone is made if the home cannot be used.
+    `private_user` names the user's root, `journal_path` the project's, `private_journal_path` both;
+    the last wins over a `journal_path` that the project itself set, in a file in `journal_base`.
+    If the home cannot be used, a folder of this user and home alone is made under `temp`.
 
-    Raises:
-        Denied where the folder under `temp` is another user's.
+    Raises: Denied where that folder is another user's.
     """
     both = _expanded(private_journal_path, home)
     note = ""

@@ -148,12 +148,7 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
     ) -> ThoughtsWritten:
         """Write checked thoughts, one file a root; the same key twice is one entry.
 
-        Args:
-            thoughts: See `checked_thoughts`.
-            at: The time that they are of; None for now.
-            key: What makes a repeated call the same entry.
-            now: When they are written down.
-
+        They are of `at`, or of `now`, at which they are written down.
         Raises: Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
         """
         fields: dict[Root, dict[str, str]] = {x: {} for x in self.roots}
@@ -197,15 +192,7 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
     ) -> ThoughtsWritten:
         """Write an entry that takes the place of another, once; again where that one was deleted.
 
-        Args:
-            root: Where both lie.
-            text: Of the new one.
-            at: The time that it is of; None for now.
-            former: The ref of the other.
-            now: When it is written down.
-
-        Raises:
-            Invalid, Denied, Unavailable, Conflict.
+        Raises: Invalid, Denied, Unavailable, Conflict.
         """
         key = f"{SUPERSEDES} {former}"
         plan = self.keys.find(key)
