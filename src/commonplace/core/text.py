@@ -307,5 +307,7 @@ def json_kind(value: object) -> str:
     """What JSON calls a value, with its article: `a list`, `a string`, `null`."""
     if value is None:
         return "null"
+    if isinstance(value, dict):
+        return "an object"
     kinds = {bool: "a boolean", str: "a string", list: "a list", int: "a number", float: "a number"}
     return kinds.get(type(value), type(value).__name__)

@@ -284,7 +284,7 @@ def test_yaml_written_by_hand_is_read():
         ('[{"id": "a", "timestamp": "soon", "message": "m"}]', "Entry 1: its timestamp"),
         ('[{"id": "a", "message": "m"}]', "Entry 1: its timestamp"),
         ('[{"id": "a", "message": 5}]', "Entry 1: expected text as its message, got a number"),
-        ('[{"id": true, "message": "m"}]', "Entry 1: expected text as its id, got true or false"),
+        ('[{"id": true, "message": "m"}]', "Entry 1: expected text as its id, got a boolean"),
         (
             '[{"id": "a", "message": "m", "tags": "x"}]',
             "Entry 1: expected a list of texts as its tags",

@@ -238,7 +238,7 @@ def test_a_broken_file_is_skipped_and_logged_once(world, user, caplog, plain_per
 def test_leftovers_go_with_the_next_scan(world, user):
     """A temp of a killed write is no entry and is removed."""
     _, follower = user
-    temp = world.put(f"{DAY}/.1-00000000-0123456789abcdef.tmp", b"half")
+    temp = world.put(f"{DAY}/.00000000-0123456789abcdef.tmp", b"half")
     os.utime(temp, (0, 0))
     assert follower.catch_up() == []
     assert os.listdir(world.user_root / DAY) == []

@@ -148,10 +148,7 @@ class PrivateWiring:
         """What a session must know of this project's notes: that some are gone; else nothing."""
         with suppress(CommonplaceError):  # `doctor` names what is wrong
             recovery = self.journal.recovery
-            if gone := recovery.copies.gone(recovery.roots, looks=False):
-                from commonplace.verbs.private.recovery import gone_sentence
-
-                return gone_sentence(gone, self._context.settings.timezone)
+            return self._said_of(recovery.copies.gone(recovery.roots, looks=False))
         return ""
 
     def notes_on_gone(self) -> Sequence[str]:
@@ -169,11 +166,16 @@ class PrivateWiring:
                 recovery.gone() if is_first else recovery.copies.gone(recovery.roots, looks=False)
             )
             if gone is not None and gone != self._announced:
-                from commonplace.verbs.private.recovery import gone_sentence
-
                 self._announced = gone
-                return (gone_sentence(gone, context.settings.timezone),)
+                return (self._said_of(gone),)
         return ()
+
+    def _said_of(self, gone: GoneNotes | None) -> str:
+        if gone is None:
+            return ""
+        from commonplace.verbs.private.recovery import gone_sentence
+
+        return gone_sentence(gone, self._context.settings.timezone)
 
     def brief_headings(self, reach: str) -> Mapping[str, frozenset[str] | None]:
         """The headings that a model may be given unasked, by scope.
@@ -302,9 +304,7 @@ class PrivateWiring:
             yield self.journal.note
         yield from self._left_behind()
         if gone := self.gone():
-            from commonplace.verbs.private.recovery import gone_sentence
-
-            said, _, hint = gone_sentence(gone, self._context.settings.timezone).partition("; ")
+            said, _, hint = self._said_of(gone).partition("; ")
             yield Problem(what=f"{said}.", hint=hint)
         for trouble in self.journal.recovery.troubles():
             yield Problem(what=trouble, hint="Check the disk of the home, then try again.")

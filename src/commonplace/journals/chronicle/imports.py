@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import from_local
 from commonplace.core.errors import Invalid
 from commonplace.core.plain_yaml import LinedMapping, parse_yaml
-from commonplace.core.text import well_formed
+from commonplace.core.text import json_kind, well_formed
 from commonplace.journals.chronicle.event import Event
 from commonplace.journals.chronicle.exports import TITLE
 from commonplace.journals.chronicle.times import from_instant, parse_timestamp
@@ -79,23 +79,8 @@ def _from_tree(tree: Any) -> list[Event]:
     if entries is None:  # Go's spelling of an empty list
         return []
     if not isinstance(entries, list):
-        raise Invalid(f"Expected a list of `entries`, got {_kind(entries)}.", hint=_HINT)
+        raise Invalid(f"Expected a list of `entries`, got {json_kind(entries)}.", hint=_HINT)
     return [_from_fields(each, number) for number, each in enumerate(entries, start=1)]
-
-
-def _kind(value: Any) -> str:
-    """What a JSON or YAML value is, in words."""
-    match value:
-        case dict():
-            return "an object"
-        case list():
-            return "a list"
-        case str():
-            return "text"
-        case None:
-            return "null"
-        case _:
-            return "true or false" if isinstance(value, bool) else "a number"
 
 
 def _from_fields(entry: Any, number: int) -> Event:
@@ -103,7 +88,7 @@ def _from_fields(entry: Any, number: int) -> Event:
     if isinstance(entry, LinedMapping):
         where = f"Entry {number} (line {entry.line})"
     if not isinstance(entry, dict):
-        raise Invalid(f"{where}: expected an object, got {_kind(entry)}.", hint=_HINT)
+        raise Invalid(f"{where}: expected an object, got {json_kind(entry)}.", hint=_HINT)
     # `working_directory`, `WorkingDirectory` and `directory` are what three versions write.
     fields = {key.replace("_", "").casefold(): value for key, value in entry.items()}
     fields.setdefault("workingdirectory", fields.get("directory"))
@@ -113,7 +98,9 @@ def _from_fields(entry: Any, number: int) -> Event:
     texts = {name: "" if fields.get(name) is None else fields[name] for name in names}
     for name, value in texts.items():
         if not isinstance(value, str):
-            raise Invalid(f"{where}: expected text as its {name}, got {_kind(value)}.", hint=_HINT)
+            raise Invalid(
+                f"{where}: expected text as its {name}, got {json_kind(value)}.", hint=_HINT
+            )
     if "message" not in fields or not texts["id"]:
         missing = "id" if "message" in fields else "message"
         raise Invalid(f"{where} has no {missing}.", hint=_HINT)

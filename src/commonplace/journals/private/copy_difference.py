@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import revealed
-from commonplace.core.files import remove_leftovers, translated
+from commonplace.core.files import remove_leftovers
 from commonplace.journals.private.copy_record import (
     CopyRecord,
     KnownDay,
@@ -23,10 +23,9 @@ from commonplace.journals.private.copy_record import (
 )
 from commonplace.journals.private.folder_identity import identity_of
 from commonplace.journals.private.format import parse_day
-from commonplace.journals.private.places import EntryPlace, list_day, places_of, read_bytes
+from commonplace.journals.private.places import EntryPlace, list_day, read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from commonplace.journals.private.roots import Root
@@ -104,15 +103,6 @@ def difference_of(
         lost = (f"{day}/{name}" for name in had.keys() - there.keys())
         seen.missing += sorted(x for x in lost if x not in record.gone)
     return seen
-
-
-def copied_places(copy: Root) -> Iterator[EntryPlace]:
-    """The places of a copy's notes, by day and name. Raises: Denied, Unavailable."""
-    with translated(copy.path):
-        days = sorted(days_of(copy))
-    for day in days:
-        with translated(copy.path / day):
-            yield from places_of(copy, day, list_day(copy, day))
 
 
 def _entries(root: Root, day: str) -> dict[str, str]:

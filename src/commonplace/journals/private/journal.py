@@ -441,7 +441,7 @@ class PrivateJournal:
             if root.link():  # `note` says so
                 continue
             try:
-                days += [(root, x.name) for x in list_days(root)]
+                days += [(root, day) for day in list_days(root)]
             except FileNotFoundError:
                 continue
             except OSError as exc:

@@ -138,7 +138,7 @@ class PrivatePages:
         """
         day, slash, _ = place.relative.partition("/")
         try:
-            days = [x.name for x in list_days(place.root)] if slash else []
+            days = list_days(place.root) if slash else []
         except OSError:
             days = []
         of_day = self._timed(place.root, day) if slash else []

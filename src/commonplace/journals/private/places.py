@@ -13,7 +13,7 @@ import stat
 import unicodedata
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
@@ -81,17 +81,6 @@ class EntryPlace(Struct, frozen=True, kw_only=True):
     def sidecar(self) -> Path:
         """The absolute path of its `.embedding`."""
         return self.root.path / (self.relative.removesuffix(SUFFIX) + SIDECAR)
-
-
-class Day(NamedTuple):
-    """A day folder of a root.
-
-    Attributes:
-        mtime_ns: Of the folder.
-    """
-
-    name: str
-    mtime_ns: int
 
 
 class Listing(Struct, frozen=True, kw_only=True):
@@ -345,9 +334,19 @@ def stamp_of(status: os.stat_result) -> str:
     return f"{status.st_size}:{status.st_mtime_ns}"
 
 
-def list_days(root: Root) -> list[Day]:
-    """The day folders of a root, oldest first, symbolic links left out. Raises OSError."""
-    return [Day(*day) for day in sorted(day_times(root).items())]
+def list_days(root: Root) -> list[str]:
+    """The day folders of a root by name, oldest first, links left out. Raises OSError."""
+    return sorted(day_times(root))
+
+
+def list_places(root: Root) -> Iterator[EntryPlace]:
+    """The places of a root's entries, by day and name. Raises: NotFound, Denied, Unavailable."""
+    with translated(root.path):
+        days = list_days(root)
+    for day in days:
+        with translated(root.path / day):
+            listing = list_day(root, day)
+        yield from places_of(root, day, listing)
 
 
 def day_times(root: Root) -> dict[str, int]:

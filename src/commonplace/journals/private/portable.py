@@ -22,7 +22,6 @@ from commonplace.core.files import translated
 from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.portable import PortableItem
 from commonplace.core.text import opening
-from commonplace.journals.private.copy_difference import copied_places
 from commonplace.journals.private.format import parse_day, version_of
 from commonplace.journals.private.markdown import split_frontmatter
 from commonplace.journals.private.places import (
@@ -33,6 +32,7 @@ from commonplace.journals.private.places import (
     lexical_place,
     list_day,
     list_days,
+    list_places,
     places_of,
     read_at,
     read_changed,
@@ -105,7 +105,7 @@ class PortablePrivate:
         projects = {copy.scope: (root, copy) for root, copy in self._private.copies.each()}
         places, hidden = [*self._places()], self._root.hidden()
         for _, copy in projects.values():
-            places += (place for place in copied_places(copy) if place.ref not in hidden)
+            places += (place for place in list_places(copy) if place.ref not in hidden)
         times = sorted(
             ((at, place) for place in places if (at := self._time_of(place))),
             key=lambda each: (each[0], each[1].ref),
@@ -181,11 +181,11 @@ class PortablePrivate:
             with translated(root.path):
                 raise exc from None
         for day in days:
-            with translated(root.path / day.name):
-                listing = list_day(root, day.name)
+            with translated(root.path / day):
+                listing = list_day(root, day)
             for name in listing.refused:
-                self._private.notices.log(root.path / day.name / name, "it is not a plain file")
-            yield from places_of(root, day.name, listing)
+                self._private.notices.log(root.path / day / name, "it is not a plain file")
+            yield from places_of(root, day, listing)
 
     def _time_of(self, place: EntryPlace) -> datetime | None:
         try:

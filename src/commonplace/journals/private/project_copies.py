@@ -27,7 +27,6 @@ from commonplace.core.files import (
 from commonplace.journals.private.copy_difference import (
     Difference,
     content_of,
-    copied_places,
     days_of,
     difference_of,
     is_same_folder,
@@ -49,6 +48,7 @@ from commonplace.journals.private.places import (
     SUFFIX,
     EntryPlace,
     is_another_users,
+    list_places,
     read_bytes,
 )
 from commonplace.journals.private.project_roots import digest_in
@@ -264,7 +264,7 @@ class ProjectCopies:
         if copy is None or not os.path.isdir(copy.path):
             return []
         record = read_record(copy.path)
-        names = [x.relative for x in copied_places(copy)] if record.restored else [*record.gone]
+        names = [x.relative for x in list_places(copy)] if record.restored else [*record.gone]
         found = []
         for name in sorted(names):
             place = EntryPlace(root=root, relative=name)
@@ -386,7 +386,7 @@ class ProjectCopies:
                 is_known = tracked is not None or os.path.lexists(copy.path / name)
                 if why := self._copy_fresh(copy, root, name, others) if is_known else _NOT_SAID:
                     failed[name] = why
-            ours = [x.relative for x in copied_places(copy)] if thorough else seen.fresh
+            ours = [x.relative for x in list_places(copy)] if thorough else seen.fresh
             for name in {*ours, *seen.missing} & (held | in_history):
                 if name in held or name in seen.missing:
                     self._remove(copy, name)

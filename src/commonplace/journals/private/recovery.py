@@ -16,8 +16,7 @@ from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
 from commonplace.core.files import translated
 from commonplace.core.projects import find_project
 from commonplace.core.text import counted
-from commonplace.journals.private.copy_difference import copied_places
-from commonplace.journals.private.places import SCHEME
+from commonplace.journals.private.places import SCHEME, list_places
 from commonplace.journals.private.roots import FOLDER
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ class NotesRecovery(Struct, frozen=True, kw_only=True):
                 continue
             self.copies.look(root)  # what a hand deleted leaves the copy
             with contextlib.suppress(NotFound):  # with its last note
-                for place in copied_places(copy):
+                for place in list_places(copy):
                     if not os.path.lexists(root.path / place.relative):
                         yield root, place
 

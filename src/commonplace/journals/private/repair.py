@@ -75,7 +75,7 @@ def find_problems(root: Root, ignored: IgnoredDays) -> Iterator[Problem]:
             hint="Make it yours alone: chmod 700.",
             repairable=True,
         )
-    if ignored.missing(root, [day.name for day in days]):
+    if ignored.missing(root, days):
         yield Problem(
             what=f"Git may not ignore {root.path}: `git add` would add private notes.",
             hint="Repair has it ignored; or name the folder in your own settings (private.path).",
@@ -87,8 +87,8 @@ def find_problems(root: Root, ignored: IgnoredDays) -> Iterator[Problem]:
             hint="Replace it by the folder it leads to, or remove it.",
         )
     for day in days:
-        yield from _problems_of_day(root, day.name)
-    for place, successor in _half_superseded(root, [day.name for day in days]):
+        yield from _problems_of_day(root, day)
+    for place, successor in _half_superseded(root, days):
         yield Problem(
             what=f"{place.path} does not name the entry that took its place, {successor}.",
             hint="Repair has it name that one.",
@@ -145,19 +145,19 @@ def repair_root(root: Root, ignored: IgnoredDays, copies: ProjectCopies) -> Iter
             os.chmod(root.path, 0o700)
         yield f"Closed {root.path} to other users."
     for day in days:
-        if note := ignored.ensure(root, day.name):
+        if note := ignored.ensure(root, day):
             yield note
-    for folder in (root.path, *(root.path / x.name for x in days)):
+    for folder in (root.path, *(root.path / x for x in days)):
         removed = remove_leftovers(folder)
         if removed:
             yield f"Removed {removed} leftovers of interrupted writes from {folder}."
-    yield from _link_superseded(root, [day.name for day in days], copies)
+    yield from _link_superseded(root, days, copies)
     for day in days:
         try:
-            listing = list_day(root, day.name)
+            listing = list_day(root, day)
         except OSError:
             continue
-        for place, reason in corrupt_sidecars(root, day.name, listing):
+        for place, reason in corrupt_sidecars(root, day, listing):
             remove_file(place.sidecar)
             yield f"Removed {place.sidecar}: it {reason}."
 

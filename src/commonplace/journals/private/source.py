@@ -159,18 +159,16 @@ class RootSource:
         known = since.stamps(f"{self.name}/") if before is None else {}
         with translated(self._root.path):
             try:
-                days = {x.name: x for x in list_days(self._root)}
+                days = day_times(self._root)
             except FileNotFoundError:
                 days = {}
         if before is None:
             gone = {x.removeprefix(f"{self.name}/").partition("/")[0] for x in known} - days.keys()
             changed = gone | days.keys()
         else:
-            changed = {x for x, day in days.items() if before.get(x) != str(day.mtime_ns)}
+            changed = {day for day, mtime_ns in days.items() if before.get(day) != str(mtime_ns)}
             changed |= before.keys() - days.keys()
-            if (
-                token != known_token
-            ):  # what git holds may be another's word by now, whatever its time
+            if token != known_token:  # what git holds may be another's word by now
                 changed |= days.keys()
         for day in sorted(changed):
             yield from self._scan_day(day, since, whose, is_there=day in days)
@@ -242,16 +240,12 @@ class RootSource:
             days = list_days(self._root)
         except OSError:
             return
-        missing = self._ignored.missing(self._root, [x.name for x in days])
+        missing = self._ignored.missing(self._root, days)
         for day in reversed(days):
-            listing = self._listed(day.name)
-            if (
-                day.name not in missing
-                and listing
-                and os.access(self._root.path / day.name, os.W_OK)
-            ):
-                removed = self._remove_corrupt(day.name, listing)
-                for place in places_of(self._root, day.name, listing):
+            listing = self._listed(day)
+            if day not in missing and listing and os.access(self._root.path / day, os.W_OK):
+                removed = self._remove_corrupt(day, listing)
+                for place in places_of(self._root, day, listing):
                     stem = place.path.name.removesuffix(SUFFIX)
                     if stem not in listing.sidecars or place in removed:
                         yield place

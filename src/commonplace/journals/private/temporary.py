@@ -26,15 +26,13 @@ from commonplace.core.files import (
 from commonplace.journals.private.places import (
     SUFFIX,
     EntryPlace,
-    list_day,
     list_days,
-    places_of,
+    list_places,
     read_bytes,
 )
 from commonplace.journals.private.roots import Root
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 _MICROS = re.compile(r"(.*-)(\d{6})")
@@ -59,13 +57,15 @@ def move_entries(source: Path, target: Root) -> None:
     root = replace(target, path=source, base=None)
     failed: CommonplaceError | None = None
     with contextlib.suppress(NotFound), locked(source):
-        for place in list(_entries_in(root)):
+        for place in list(list_places(root)):
             try:
                 with contextlib.suppress(NotFound), locked(place.path.parent):
                     _move(place, target)
             except CommonplaceError as exc:  # the others are moved all the same
                 failed = exc
-        for folder in (*(source / day for day in _days(root)), source):
+        with translated(source):
+            days = list_days(root)
+        for folder in (*(source / day for day in days), source):
             remove_leftovers(folder)
             with contextlib.suppress(OSError):  # something else lies in it, or was written since
                 os.rmdir(folder)
@@ -80,7 +80,7 @@ def count_entries(source: Path) -> int:
         return 0
     root = Root(path=source, scope="user", kinds=frozenset())
     try:
-        return sum(1 for _ in _entries_in(root))
+        return sum(1 for _ in list_places(root))
     except CommonplaceError:
         return 0
 
@@ -93,18 +93,6 @@ def is_own_folder(path: Path) -> bool:
         return False
     is_mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
     return stat.S_ISDIR(found.st_mode) and is_mine
-
-
-def _days(root: Root) -> list[str]:
-    with translated(root.path):
-        return [day.name for day in list_days(root)]
-
-
-def _entries_in(root: Root) -> Iterator[EntryPlace]:
-    for day in _days(root):
-        with translated(root.path / day):
-            listing = list_day(root, day)
-        yield from places_of(root, day, listing)
 
 
 def _move(place: EntryPlace, target: Root) -> None:
