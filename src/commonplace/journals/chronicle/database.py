@@ -21,6 +21,7 @@ from commonplace.core.errors import (
 from commonplace.core.expiring import nothing_hidden
 from commonplace.db.hiding import HiddenRows
 from commonplace.db.sqlite import BUSY_S, erase, snapshot, transaction, translated
+from commonplace.journals.chronicle.entry_stamps import LocalWrites, SeenEvent, Survey
 from commonplace.journals.chronicle.event import (
     JOURNAL,
     SUPERSEDES,
@@ -51,7 +52,6 @@ from commonplace.journals.chronicle.layouts import (
     seen_of,
     written,
 )
-from commonplace.journals.chronicle.survey import LocalWrites, SeenEvent, Survey
 from commonplace.journals.chronicle.times import columns_of, render_created, render_local
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible_line
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Doc, superseding_tags
-from commonplace.journals.chronicle.spelling import render_go_json
+from commonplace.journals.chronicle.go_format import render_go_json
 from commonplace.journals.chronicle.times import from_instant, to_instant
 
 if TYPE_CHECKING:

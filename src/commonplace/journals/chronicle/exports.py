@@ -10,7 +10,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core import plain_yaml
-from commonplace.journals.chronicle.spelling import (
+from commonplace.journals.chronicle.go_format import (
     continued,
     one_line,
     render_go_json,

@@ -17,6 +17,7 @@ from msgspec import Struct
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.files import remove_file, replace_file, translated
 from commonplace.core.plain_files import NotRegularError, open_regular, take_lock
+from commonplace.journals.chronicle.go_format import continued, one_line, render_go_json
 from commonplace.journals.chronicle.log_config import read_log_config
 from commonplace.journals.chronicle.logs import (
     append_to_log,
@@ -25,7 +26,6 @@ from commonplace.journals.chronicle.logs import (
     log_name,
     render_log,
 )
-from commonplace.journals.chronicle.spelling import continued, one_line, render_go_json
 from commonplace.journals.chronicle.times import SECOND_NS, local_of
 from commonplace.journals.git.tracked import is_tracked
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError, Denied, Invalid
 from commonplace.core.files import make_folder, translated
 from commonplace.core.plain_files import NotRegularError, is_at, open_plain, take_lock
-from commonplace.journals.chronicle.log_config import NOT_WRITTEN, LogConfig
-from commonplace.journals.chronicle.spelling import (
+from commonplace.journals.chronicle.go_format import (
     continued,
     one_line,
     render_go_json,
     render_rfc3339,
 )
+from commonplace.journals.chronicle.log_config import NOT_WRITTEN, LogConfig
 from commonplace.journals.chronicle.times import local_of
 
 if TYPE_CHECKING:

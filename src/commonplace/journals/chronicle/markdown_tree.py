@@ -29,6 +29,7 @@ from commonplace.core.files import (
 )
 from commonplace.core.plain_files import open_plain, open_regular, take_lock
 from commonplace.db.sqlite import BUSY_S
+from commonplace.journals.chronicle.entry_stamps import LocalWrites, SeenEvent, Survey
 from commonplace.journals.chronicle.event import (
     JOURNAL,
     SUPERSEDES,
@@ -45,7 +46,6 @@ from commonplace.journals.chronicle.event import (
     written_apart,
 )
 from commonplace.journals.chronicle.frontmatter import parse_file, render_file
-from commonplace.journals.chronicle.survey import LocalWrites, SeenEvent, Survey
 from commonplace.journals.chronicle.times import (
     from_instant,
     local_of,
