@@ -21,7 +21,7 @@ from commonplace.core.errors import (
 from commonplace.core.expiring import nothing_hidden
 from commonplace.db.hiding import HiddenRows
 from commonplace.db.sqlite import BUSY_S, erase, snapshot, transaction, translated
-from commonplace.journals.chronicle.entry_stamps import LocalWrites, SeenEvent, Survey
+from commonplace.journals.chronicle.entry_stamps import EntryStamps, LocalWrites, SeenEvent
 from commonplace.journals.chronicle.event import (
     JOURNAL,
     SUPERSEDES,
@@ -537,22 +537,22 @@ class ChronicleDatabase:
             count, highest = conn.execute(SQL["count_entries"]).fetchone()
             return f"{self._file.state()} {count}:{highest}"
 
-    def survey(self) -> Survey:
+    def read_stamps(self) -> EntryStamps:
         """One pass over all entries: their instants and stamps. Raises: Unavailable, Invalid."""
-        survey = Survey({}, [])
+        stamps = EntryStamps({}, [])
         with self.reading() as (conn, layout):
             for row in conn.execute(layout.reading("")):
                 try:
                     instant, stamp = seen_of(row)
                 except Unreadable as exc:
-                    survey.unreadable.append((label_of(row), str(exc)))
+                    stamps.unreadable.append((label_of(row), str(exc)))
                     continue
                 ref = f"{JOURNAL}:{row[4].decode('utf-8', 'replace')}"
-                survey.seen[ref] = SeenEvent(instant, stamp, row[0])
-        return survey
+                stamps.seen[ref] = SeenEvent(instant, stamp, row[0])
+        return stamps
 
     def read_many(self, keys: Sequence[object]) -> list[Event]:
-        """The entries under keys of a survey; what is gone or broken by now is left out."""
+        """The entries under keys of `read_stamps`; what is gone or broken by now is left out."""
         with self.reading() as (conn, layout):
             rowids = {"rowids": json.dumps(list(keys))}
             return [*_readable_events(conn.execute(layout.reading("where_rows"), rowids))]

@@ -21,7 +21,7 @@ class SeenEvent(NamedTuple):
     key: object
 
 
-class Survey(NamedTuple):
+class EntryStamps(NamedTuple):
     """All entries by their ref, and what could not be read: (its name, why)."""
 
     seen: dict[str, SeenEvent]

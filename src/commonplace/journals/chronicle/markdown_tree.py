@@ -29,7 +29,7 @@ from commonplace.core.files import (
 )
 from commonplace.core.plain_files import open_plain, open_regular, take_lock
 from commonplace.db.sqlite import BUSY_S
-from commonplace.journals.chronicle.entry_stamps import LocalWrites, SeenEvent, Survey
+from commonplace.journals.chronicle.entry_stamps import EntryStamps, LocalWrites, SeenEvent
 from commonplace.journals.chronicle.event import (
     JOURNAL,
     SUPERSEDES,
@@ -283,7 +283,7 @@ class ChronicleTree:
                 with translated(new):
                     os.rename(old, new)
                     sync_folder(new.parent)
-                self._tidy(type(new)(old).parent)
+                self._remove_empty(type(new)(old).parent)
             replace_file(new, _render(draft))
             edited = self._read(str(new))
             assert isinstance(edited, Event)
@@ -333,9 +333,9 @@ class ChronicleTree:
     def _remove(self, path: str) -> None:
         file = type(self.path)(path)
         remove_file(file)
-        self._tidy(file.parent)
+        self._remove_empty(file.parent)
 
-    def _tidy(self, folder: Path) -> None:
+    def _remove_empty(self, folder: Path) -> None:
         """Remove the folders that nothing is left in."""
         while folder != self.path:
             remove_leftovers(folder)
@@ -401,15 +401,15 @@ class ChronicleTree:
             )
         return True
 
-    def survey(self) -> Survey:
+    def read_stamps(self) -> EntryStamps:
         """One pass over all files; reads those that changed. Raises: Denied, Unavailable."""
-        survey = Survey({}, [])
+        stamps = EntryStamps({}, [])
         for path, event in self._entries():
             if isinstance(event, Event):
-                survey.seen[event.ref] = SeenEvent(event.instant, event.stamp, path)
+                stamps.seen[event.ref] = SeenEvent(event.instant, event.stamp, path)
             else:
-                survey.unreadable.append((os.path.relpath(path, self.path), event))
-        return survey
+                stamps.unreadable.append((os.path.relpath(path, self.path), event))
+        return stamps
 
     def read_many(self, keys: Sequence[object]) -> list[Event]:
         """The entries of files; what is gone or broken by now is left out."""

@@ -106,7 +106,7 @@ def _words_fit(store: ChronicleDatabase) -> bool:
 
 
 def _unreadable(store: ChronicleDatabase | ChronicleTree) -> Iterator[Problem]:
-    reasons = store.survey().unreadable
+    reasons = store.read_stamps().unreadable
     for label, why in reasons[:_NAMED]:
         yield Problem(
             what=f"The entry {label} of {store.path} cannot be read: {why}",

@@ -78,20 +78,20 @@ class ChronicleSource:
             yield from (Put(doc_of(x, self._zone)) for x in newest)
             known = {x.ref: x.stamp for x in newest}
         began = time.time_ns()
-        survey = self._store.survey()
-        for label, why in survey.unreadable:
+        found = self._store.read_stamps()
+        for label, why in found.unreadable:
             self._log(label, why)
-        changed = [x for ref, x in survey.seen.items() if known.get(ref) != x.stamp]
+        changed = [x for ref, x in found.seen.items() if known.get(ref) != x.stamp]
         changed.sort(key=lambda x: x.instant)
-        gone = sorted(known.keys() - survey.seen.keys())
-        altered = any(ref in known and known[ref] != x.stamp for ref, x in survey.seen.items())
+        gone = sorted(known.keys() - found.seen.keys())
+        altered = any(ref in known and known[ref] != x.stamp for ref, x in found.seen.items())
         self._remains = bool(gone) or altered
         waiting = iter(changed)
         while batch := list(islice(waiting, _AT_ONCE)):
             events = self._store.read_many([x.key for x in batch])
             yield from (Put(doc_of(x, self._zone)) for x in sorted(events, key=lambda x: x.instant))
         yield from (Drop(ref) for ref in gone)
-        stamps = frozenset((ref, x.stamp) for ref, x in survey.seen.items())
+        stamps = frozenset((ref, x.stamp) for ref, x in found.seen.items())
         settled = began - self._store.changed_ns() > _RACY_NS
         self._passed = (now, hash(stamps)) if settled else None
 

@@ -126,13 +126,13 @@ class ChronicleCommands(Struct, frozen=True):
         from commonplace.journals.chronicle.markdown_tree import ChronicleTree
 
         tree = ChronicleTree(folder, zone=self.verbs.zone)
-        survey = tree.survey()
-        if not survey.seen and not survey.unreadable:
+        stamps = tree.read_stamps()
+        if not stamps.seen and not stamps.unreadable:
             raise Invalid(f"{folder} holds no entries.", hint="Name the folder of a Markdown tree.")
-        keys = [seen.key for seen in survey.seen.values()]
+        keys = [seen.key for seen in stamps.seen.values()]
         groups = (keys[at : at + _READ_AT_ONCE] for at in range(0, len(keys), _READ_AT_ONCE))
         events = [event for group in groups for event in tree.read_many(group)]
-        notes = [f"{name} was left out: {why}" for name, why in survey.unreadable]
+        notes = [f"{name} was left out: {why}" for name, why in stamps.unreadable]
         return self._import(events, notes, noting, progress)
 
     def _import(
