@@ -57,14 +57,7 @@ class Start(NamedTuple):
 
 
 def unknown(named: str, name: str, known: list[str], *, see: str = "") -> Invalid:
-    """The error for a name that is none of these; the nearest one is proposed.
-
-    Args:
-        named: The name with what it is the name of, as the error says it.
-        name: What was given.
-        known: What may be given.
-        see: What to do where none is near; else all are listed.
-    """
+    """The error for a name that is none of these; the nearest one is proposed."""
     from commonplace.core.text import nearest
 
     near = nearest(name, known)

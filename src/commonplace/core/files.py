@@ -354,12 +354,6 @@ def temp_file(
 
     A lock holds it until the end: what a killed process leaves, `remove_leftovers` removes.
 
-    Args:
-        folder: Where it is made, on the disk of its last name.
-        content: All of it.
-        mode: Permission bits before the umask.
-        sync: Is given the descriptor once all is written.
-
     Raises:
         OSError.
     """

@@ -257,10 +257,6 @@ class FormerTexts:
     def find(self, ref: str = "", *, journal: str = "") -> list[FormerText]:
         """The former texts of an entry, of a journal, or all, the newest edit first.
 
-        Args:
-            ref: The ref of the entry; empty for any.
-            journal: The journal; empty for any. No server is asked about another one.
-
         Raises:
             Unavailable: A server cannot be asked.
         """

@@ -45,13 +45,7 @@ class PortableItem(
 
 
 class PortableSummary(PortableItem, frozen=True, kw_only=True):
-    """A summary that was made from entries; no import reads it, since it is made again from them.
-
-    Attributes:
-        until: The end of its period, exclusive; `at` is the start.
-        made_from: The refs of what it was made from.
-        made_by: What wrote it: the name of a model, or of the method without one.
-    """
+    """A summary made from entries; no import reads it, since it is made again from them."""
 
     level: str
     until: datetime

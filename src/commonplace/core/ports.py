@@ -230,9 +230,6 @@ class Portable(Protocol):
     def export_items(self, since: datetime | None) -> Iterator[PortableItem]:
         """Each entry once, in an order that depends on the entries alone; few are held in memory.
 
-        Args:
-            since: Only entries from this time on; None for all.
-
         Raises:
             Unavailable, Denied: An entry cannot be read; those before it were given.
         """

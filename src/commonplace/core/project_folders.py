@@ -18,13 +18,7 @@ MOST_WORK_TREES = 20
 
 
 class ProjectFolders:
-    """A project, by all the folders that entries of it may name.
-
-    Args:
-        root: The project's folder, a real path.
-        folders: All folders that stand for it, the root among them.
-        home: The user's home folder; empty where there is none.
-    """
+    """A project, by all the folders that entries of it may name."""
 
     __slots__ = ("_home", "_known", "folders", "root")
 
@@ -46,13 +40,7 @@ class ProjectFolders:
 
 
 def find_folders(folder: str, home: str, environ: Mapping[str, str] = os.environ) -> ProjectFolders:
-    """The project of a folder, with the folder as it was named and all work trees and clones.
-
-    Args:
-        folder: The folder that is worked in, or the project's own.
-        home: The user's home folder; empty where there is none.
-        environ: The environment's variables; they count on Windows alone.
-    """
+    """The project of a folder, with the folder as it was named and all work trees and clones."""
     project = project_of(folder, home, environ)
     named = [folder] if os.path.realpath(folder) == project.root else []
     found = [*named, *folders_of(project, home, MOST_WORK_TREES)]

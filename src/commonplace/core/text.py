@@ -147,11 +147,7 @@ def _pairs(run: str) -> list[str]:
 
 @contextmanager
 def screening(screen: Callable[[str], str] | None) -> Iterator[None]:
-    """Screen every text that is cut inside this context, since a secret cut in two is not found.
-
-    Args:
-        screen: Replaces secrets in a text by marks; None screens nothing.
-    """
+    """Screen every text that is cut inside this context, since a secret cut in two is not found."""
     # One answer cuts a text several times: to find a part, and to fit a budget.
     token = _screen_now.set(screen and lru_cache(_SCREENED_KEPT)(screen))
     try:

@@ -598,12 +598,7 @@ class Passage(Struct, frozen=True, kw_only=True):
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """What a language model is asked: our instructions, and apart from them what others wrote.
-
-    Attributes:
-        max_tokens: The length of the longest answer.
-        is_private: Whether a passage comes from the private journal.
-    """
+    """What a language model is asked: our instructions, and apart from them what others wrote."""
 
     instructions: str
     passages: tuple[Passage, ...]

@@ -71,10 +71,6 @@ class ArchiveKind(NamedTuple):
     ) -> Iterator[tuple[ZipFile, bytes]]:
         """The archive and the bytes of its manifest.
 
-        Args:
-            path: The file.
-            sizes_in: Parses a manifest; returns the size of each file that it lists, by name.
-
         Raises:
             Invalid: It is no such zip, was cut off, or was made to do harm; NotFound, Denied.
         """
@@ -117,14 +113,7 @@ class ArchiveKind(NamedTuple):
 def checked_chunks(
     read: Callable[[], bytes], size: int, sha256: str, damaged: Invalid
 ) -> Iterator[bytes]:
-    """The chunks of a file; raises `damaged` after the last if size or hash is another.
-
-    Args:
-        read: Returns the next chunk; empty at the end.
-        size: In bytes; no more is given than that.
-        sha256: Of the whole file, in hex.
-        damaged: The error to raise.
-    """
+    """The chunks of a file; raises `damaged` after the last if size or hash is another."""
     digest, left = hashlib.sha256(), size
     while chunk := read():
         left -= len(chunk)

@@ -28,13 +28,7 @@ _MOST = 1000
 
 
 class MadeCopy(Struct, frozen=True, kw_only=True):
-    """A backup or an export that was made.
-
-    Attributes:
-        kind: `backup` or `export`.
-        at: When it was made, in aware UTC.
-        path: Where it was put; empty for one that a browser downloaded.
-    """
+    """A backup or an export that was made."""
 
     kind: str
     at: datetime

@@ -41,13 +41,7 @@ _REPORTED = 1000
 
 
 class ImportedExport(Struct, kw_only=True):
-    """The result of importing an export.
-
-    Attributes:
-        owner: Whose export it was.
-        journals: How many entries it holds of each journal.
-        new: How many of them were written.
-    """
+    """The result of importing an export."""
 
     owner: str
     journals: dict[str, int]

@@ -54,12 +54,7 @@ _LINKS = {"supersedes": "Takes the place of", "superseded_by": "Superseded by"}
 
 
 class ExportWriter:
-    """An export that is being written.
-
-    Args:
-        expiring: When entries expire, by their refs.
-        progress: Called with (entries written, 0).
-    """
+    """An export that is being written."""
 
     def __init__(
         self,
@@ -166,11 +161,6 @@ def write_export(
     target: Path, scratch_folders: ScratchFolders, fill: Callable[[Path], ExportManifest]
 ) -> ExportManifest:
     """Make an export in a scratch folder beside its place, read it back, and give it its name.
-
-    Args:
-        target: A zip where its name ends so, else a folder; nothing may be there.
-        scratch_folders: Notes where it is made.
-        fill: Writes the export into an empty folder.
 
     Raises:
         Conflict: The target exists.

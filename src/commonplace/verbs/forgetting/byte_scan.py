@@ -42,13 +42,7 @@ class ByteScan(Struct, kw_only=True):
     unread: list[str] = field(default_factory=list)
 
     def read_files(self, places: Sequence[Path], shingles: Sequence[Shingle], skip: Path) -> None:
-        """Look through every file of these folders, each once.
-
-        Args:
-            places: Folders and files; those that are not there are passed over.
-            shingles: What is looked for.
-            skip: A folder to leave out: that of the weights, which hold no entry.
-        """
+        """Look through every file of these folders, each once."""
         seen: set[str] = set()
         for place in places:
             for path in _files_of(place, str(skip), self.unread):
