@@ -108,7 +108,6 @@ def _copy_lines(
     append: Callable[..., int],
     seen: AbstractSet[str],
 ) -> Copied:
-    parser: LineClient = load_client(client)
     with LineFile(path) as file:
         origin = origin_of(path)
         start, before = store.copied_to(origin)
@@ -121,6 +120,7 @@ def _copy_lines(
         if noted.removesuffix(_IN_COPY) != mark or not file.seek(start):
             start = 0
         begin = 0 if noted.endswith(_IN_COPY) else start
+        parser: LineClient = load_client(client)
         conversation = parser.begin(path, parse_line(first), kept)
         conversation.before = partial(lines_before, path, begin)
         conversation.kept_session = partial(store.read_kept, client)

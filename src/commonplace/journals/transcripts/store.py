@@ -101,13 +101,9 @@ class TranscriptStore:
     ) -> int:
         """Append those messages whose ids are neither kept nor deleted; how many. They are on disk.
 
-        With them it is noted how far their original file is copied, a fingerprint by which it is
-        known to be the same, and what of it was left out from its beginning on. The client's id of
-        a session is hostile.
-
-        Raises:
-            Invalid: A client, role, time or id that cannot be kept; then nothing is.
-            Denied, Unavailable: Nothing was kept that a later call would repeat.
+        With them it is noted how far their original is copied, by which fingerprint it is known,
+        and what of it was left out. A session's id is hostile. Raises: Invalid for what cannot be
+        kept; Denied, Unavailable: nothing was kept that a later call would repeat.
         """
         check_messages(client, messages)
         texts = self._screen.copied_all([message.text for message in messages])

@@ -100,20 +100,21 @@ class ProgramImport(Struct, kw_only=True):
             self.failed.append(exc)
             return None
 
-    def note(self, entry: ForeignEntry, outcome: Outcome) -> None:
-        """Count what became of an entry."""
-        if outcome not in OUTCOMES:
-            self.leave_out(outcome, entry.where)
-            return
-        self.counts[outcome] += 1
-        self.undated += outcome == "new" and not entry.is_dated
-        if outcome == "changed here":
-            self.changed.add(entry.where)
-        if entry.read_as and outcome in ("new", "updated"):
-            self.guessed.setdefault(entry.read_as, Reason()).add(entry.where)
-        if entry.at is not None:
-            self.first_at = min(self.first_at or entry.at, entry.at)
-            self.last_at = max(self.last_at or entry.at, entry.at)
+    def note(self, entries: Sequence[ForeignEntry], outcomes: Sequence[Outcome]) -> None:
+        """Count what became of entries."""
+        for entry, outcome in zip(entries, outcomes, strict=True):
+            if outcome not in OUTCOMES:
+                self.leave_out(outcome, entry.where)
+                continue
+            self.counts[outcome] += 1
+            self.undated += outcome == "new" and not entry.is_dated
+            if outcome == "changed here":
+                self.changed.add(entry.where)
+            if entry.read_as and outcome in ("new", "updated"):
+                self.guessed.setdefault(entry.read_as, Reason()).add(entry.where)
+            if entry.at is not None:
+                self.first_at = min(self.first_at or entry.at, entry.at)
+                self.last_at = max(self.last_at or entry.at, entry.at)
 
 
 class ForeignImport:
@@ -189,34 +190,23 @@ class ForeignImport:
 
         Into the journal that fits, where none is named; what is older than `since` is left out,
         and so is a date of two days where `dates` does not say which. Without a record of what is
-        added, it is only looked what would be done.
-
-        Raises:
-            Invalid, NotFound, Denied, Unavailable: The only file cannot be read at all, or the
-                journal not be written to.
+        added it is only looked what would be done. Raises: Invalid, NotFound, Denied, Unavailable
+        where the only file cannot be read at all, or the journal not be written to.
         """
         importer = load_importer(program)
         name = into or importer.into
         if name not in self._journals:
-            raise Invalid(
-                f"Nothing can be imported into {name}.",
-                hint=f"Use one of {', '.join(self._journals)}.",
-            )
+            hint = f"Use one of {', '.join(self._journals)}."
+            raise Invalid(f"Nothing can be imported into {name}.", hint=hint)
         journal = self._journals[name]()
         done = ProgramImport(program=program, title=importer.title, into=name)
-        noting = None
         if record is not None:
             record.begin(program)
-            noting = record.into(name)
+        noting = None if record is None else record.into(name)
         read = 0
         entries = self._entries(importer, paths, done, since, dates)
         while group := list(islice(entries, _AT_ONCE)):
-            if noting is not None:
-                outcomes = self._put(program, group, journal, noting)
-            else:
-                outcomes = [journal.look(program, entry) for entry in group]
-            for entry, outcome in zip(group, outcomes, strict=True):
-                done.note(entry, outcome)
+            done.note(group, self._put(program, group, journal, noting))
             read += len(group)
             if progress is not None:
                 progress(read, 0)
@@ -229,9 +219,11 @@ class ForeignImport:
         program: str,
         group: Sequence[ForeignEntry],
         journal: TakesImports,
-        noting: JournalRecord,
+        noting: JournalRecord | None,
     ) -> list[Outcome]:
-        """Write a group, and note what of it is new; what became of each entry."""
+        """Write a group, and note what of it is new, or only look; what becomes of each entry."""
+        if noting is None:
+            return [journal.look(program, entry) for entry in group]
         keys = [import_key(program, entry.id) for entry in group]
         noting.put_planned(dict.fromkeys(journal.absent(keys), ""))
         written = journal.put(program, group)

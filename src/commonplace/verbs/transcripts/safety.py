@@ -118,13 +118,11 @@ def read_safety(
                 if client == DELETING:
                     oldest = min(oldest or found.st_mtime, found.st_mtime)
     kept = {(each.client, each.name) for each in store.sessions()}
-    left = None
-    if oldest is not None:
-        left = max(0, int((oldest - now) / _DAY_S + cleanup_days(home, environ)))
+    days = None if oldest is None else (oldest - now) / _DAY_S + cleanup_days(home, environ)
     return Safety(
         safe=len(kept - waiting),
         waiting=len(waiting),
-        days_left=left,
+        days_left=None if days is None else max(0, int(days)),
         left_out=tuple(store.list_all_left_out()),
     )
 

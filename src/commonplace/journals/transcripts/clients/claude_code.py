@@ -231,11 +231,8 @@ def _said(
 ) -> Iterator[Message | Skipped]:
     message = dict_of(fields.get("message"))
     # The client said it itself, in the name of the user or of the model.
-    if (
-        fields.get("isMeta") is True
-        or fields.get("isCompactSummary") is True
-        or message.get("model") == _NO_MODEL
-    ):
+    is_own = fields.get("isMeta") is True or fields.get("isCompactSummary") is True
+    if is_own or message.get("model") == _NO_MODEL:
         return
     content = message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content)
