@@ -183,8 +183,7 @@ class PrivateWiring:
         None stands for every heading. Where one folder serves as both journals nobody can tell
         whose notes are in it, and only what the user prefers is given.
 
-        Args:
-            reach: What `brief.private` says.
+        reach: what `brief.private` says.
         """
         if reach == "none":
             return {}
@@ -194,11 +193,8 @@ class PrivateWiring:
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem] | None:
         """What the newest entries say under the headings that a brief may hold, newest first.
 
-        Args:
-            project: Whose own journal is asked; None for the user's.
-
-        Returns:
-            The lines; None for another project whose journal is not known.
+        None for another project whose journal is not known; `project` None is the user's own
+        journal.
         """
         root = self._root_of(project)
         if root is None:

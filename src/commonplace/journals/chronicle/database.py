@@ -159,13 +159,9 @@ class ChronicleDatabase:
     def writing(self, ref: str = "", *, erases: bool = False) -> Iterator[sqlite3.Connection]:
         """The write lock, and the newest layout under it; all that is done is done, or none.
 
-        Args:
-            ref: The one entry that is written, so that the index need not look at all others.
-            erases: Nothing of what is deleted stays in the file, unless another program reads it
-                just then.
-
-        Raises:
-            Conflict for an older generation; Invalid, Denied, Unavailable.
+        ref: the one entry that is written, so that the index need not look at all others. erases:
+        nothing of what is deleted stays in the file, unless another program reads it just then.
+        Raises: Conflict for an older generation; Invalid, Denied, Unavailable.
         """
         writer = self._file.opened_to_write()
         if writer is None:

@@ -226,10 +226,7 @@ def own_tags(tags: Iterable[str]) -> list[str]:
 def relinked(later: Event, link: str, gone: Event) -> tuple[str, ...]:
     """The tags of an entry that replaced a deleted one, linked to what that one had replaced.
 
-    Args:
-        later: The entry.
-        link: Its tag that names the deleted entry.
-        gone: The deleted entry.
+    link: its tag that names the deleted entry.
     """
     own = next((x for x in gone.tags if _is_link(x)), "")
     if own == f"{SUPERSEDES}{later.id}":
@@ -328,10 +325,7 @@ def held_of(
 ) -> Iterator[Event]:
     """Those of a project that say something and hold.
 
-    Args:
-        events: Some entries.
-        project: Whose they are to be.
-        links: Tags of entries that took the place of others.
+    links: tags of entries that took the place of others.
     """
     for event in events:
         holds = f"{SUPERSEDES}{event.id}" not in links
@@ -344,8 +338,7 @@ def count_tags(groups: Iterable[tuple[tuple[str, ...], int]]) -> list[TagCount]:
 
     Spellings that differ in case are one tag.
 
-    Args:
-        groups: Tags, and how many entries bear just these.
+    groups: tags, and how many entries bear just these.
     """
     spelled: dict[str, dict[str, int]] = {}
     totals: dict[str, int] = {}

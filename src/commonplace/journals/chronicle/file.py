@@ -38,8 +38,7 @@ class ChronicleFile:
     layouts: what was learnt of just this file, by the version of its schema; another file under the
     name begins with none. Thread-safe.
 
-    Args:
-        patience_s: How long a lock of others is waited for.
+    patience_s: how long a lock of others is waited for.
     """
 
     def __init__(self, path: Path, *, patience_s: float = BUSY_S) -> None:

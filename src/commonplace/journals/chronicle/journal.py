@@ -187,15 +187,8 @@ class Chronicle:
     ) -> EventAdded:
         """Log what was done. The same key twice is one entry: the first call's.
 
-        Args:
-            message: Up to 10 MB; the blanks around it go, NUL and lone surrogates become U+FFFD.
-            tags: See `checked_tags`.
-            at: Aware, default now.
-            idempotency_key: What makes a repeated call the same entry.
-            directory: Default the author's.
-
-        Raises:
-            Invalid, Conflict for a storage that is only read, Denied, Unavailable.
+        The message has up to 10 MB; the blanks around it go, NUL and lone surrogates become U+FFFD.
+        Raises: Invalid, Conflict for a storage that is only read, Denied, Unavailable.
         """
         draft = self._draft(message, tags, at, directory)
         if idempotency_key is not None:
@@ -335,15 +328,8 @@ class Chronicle:
     ) -> EventPage:
         """The newest entries inside the interval with these tags, newest first.
 
-        Args:
-            limit: 1 to 10,000.
-            within: The interval, None for all of time.
-            tags: Plain ones any of, `+tag` required, `-tag` excluded, in any case.
-            directory: Only what was logged in just this folder.
-            cursor: Of the page before.
-
-        Raises:
-            Invalid, Unavailable.
+        limit: 1 to 10,000. tags: plain ones any of, `+tag` required, `-tag` excluded, in any case.
+        Raises: Invalid, Unavailable.
         """
         if not 1 <= limit <= MOST_EVENTS:
             raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST_EVENTS}.")
@@ -396,18 +382,11 @@ class Chronicle:
         Looked for under the lock that the entry is written under: of two processes that supersede
         one entry at once, one does.
 
-        Args:
-            ref: Of the entry that no longer holds.
-            message: Of the new one.
-            tags: Empty for those of the former.
-            at: Aware; None for the time and the folder of the former, which it corrects.
+        Without tags it has those of the former; without a time its time and folder: it corrects it.
+        Returns: The new entry; the one that is there, `repeated`, where this was done before.
 
-        Returns:
-            The new entry; the one that is there, `repeated`, where this was done before.
-
-        Raises:
-            Conflict: Another entry has taken its place, or the storage is only read.
-            Invalid, NotFound, Denied, Unavailable.
+        Raises: Conflict where another entry has taken its place, or the storage is only read;
+        Invalid, NotFound, Denied, Unavailable.
         """
         old = self._store.find(parse_event_id(ref))
         link = f"{SUPERSEDES}{old.id}"
@@ -476,13 +455,7 @@ class Chronicle:
 
 
 def author_here(environ: Mapping[str, str], *, hostname: str, directory: Path | None) -> Author:
-    """Who logs in this process, as chronicle itself would say.
-
-    Args:
-        environ: Its USER counts.
-        hostname: The machine's.
-        directory: The working directory, None where it is gone.
-    """
+    """Who logs in this process, as chronicle itself would say."""
     return Author(
         hostname=hostname or UNKNOWN,
         username=environ.get("USER") or UNKNOWN,

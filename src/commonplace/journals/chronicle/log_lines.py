@@ -89,13 +89,7 @@ class ProjectLogs(Struct, frozen=True, kw_only=True):
 
         The edited entry's line goes to the log of its day. A log that is empty then is removed.
 
-        Args:
-            event: As it was logged.
-            log: As `find` gave it.
-            after: The edited entry; None for one that goes.
-
-        Raises:
-            Denied, Unavailable.
+        Raises: Denied, Unavailable.
         """
         with _held_log(log) as descriptor:
             if descriptor is None:
@@ -208,12 +202,7 @@ def _content(log: Path) -> bytes:
 def _held_log(log: Path, *, waits_s: float = 2.0) -> Iterator[int | None]:
     """A log, open and locked against our own writers; None where there is none.
 
-    Args:
-        log: The file.
-        waits_s: How long its lock is waited for; 0 to read without it.
-
-    Raises:
-        Denied, Unavailable.
+    waits_s: how long its lock is waited for; 0 to read without it. Raises: Denied, Unavailable.
     """
     opened = None
     with translated(log), contextlib.suppress(FileNotFoundError, NotRegularError):

@@ -42,14 +42,8 @@ def resolve_chronicle(
 ) -> ChroniclePlace:
     """The first place that is named: by us, by chronicle's own `config.json`, by convention.
 
-    Args:
-        db_path: What CHRONICLE_DB_PATH or our settings name; a folder there is a tree.
-        config_home: XDG_CONFIG_HOME, by default `~/.config`.
-        data_home: XDG_DATA_HOME, by default `~/.local/share`.
-        home: The user's, None where there is none.
-
-    Raises:
-        Invalid, Denied, Unavailable.
+    db_path: what CHRONICLE_DB_PATH or our settings name; a folder there is a tree. The folders of
+    XDG are `~/.config` and `~/.local/share` by default. Raises: Invalid, Denied, Unavailable.
     """
     if db_path is not None:
         path = _expanded(db_path, home)

@@ -66,13 +66,7 @@ class Copy(Struct, frozen=True, kw_only=True):
         return "".join(f"{key}: {value}\n" for key, value in keys.items() if value)
 
     def render(self, at: datetime, zone: tzinfo, *, written: datetime | None = None) -> str:
-        """Its file.
-
-        Args:
-            at: The time of the file, to the millisecond.
-            zone: The owner's.
-            written: When it was copied here, where that is another time.
-        """
+        """Its file."""
         headers = f"{self.headers()}{written_line(written)}"
         return render_file(self.text.strip("\n"), at, zone, headers)
 

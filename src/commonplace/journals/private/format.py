@@ -166,11 +166,7 @@ def _stamp(at: datetime) -> str:
 def render_file(body: str, at: datetime, zone: tzinfo, more: str = "") -> str:
     """A file, byte for byte as private-journal-mcp writes it.
 
-    Args:
-        body: What stands below the frontmatter.
-        at: The time that it is of.
-        zone: The owner's.
-        more: Further lines of the frontmatter, which that tool passes over.
+    more: further lines of the frontmatter, which that tool passes over.
     """
     local = at.astimezone(zone)
     half = "AM" if local.hour < 12 else "PM"  # noqa: PLR2004  noon
@@ -295,12 +291,7 @@ def entry_at(
 
     A value that does not parse, or lies outside 1971..2199, hands over to the next.
 
-    Args:
-        frontmatter: Its keys and values.
-        day: The name of the folder that the file lies in.
-        stem: The name of the file without its ending.
-        mtime: The file's.
-        zone: The owner's, in which a date without a zone, and the path, are read.
+    A date without a zone, and the path, are read in the owner's zone.
     """
     return (
         _parse_timestamp(frontmatter.get("timestamp", ""))

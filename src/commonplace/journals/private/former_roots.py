@@ -28,11 +28,7 @@ def find_former_roots(
 
     None where the user has named one folder for the journal: then each process had that one.
 
-    Args:
-        roots: Those that are written to.
-        known: Where the roots of all projects lie.
-        folder: Where in the project the work is done.
-        home: The user's home folder; None where there is none.
+    folder: where in the project the work is done.
     """
     if roots.base is None:
         return ()

@@ -226,13 +226,7 @@ class PrivateJournal:
 
         Both roots: two files of one time, the user's first. The same key twice is one entry.
 
-        Args:
-            thoughts: Field to text, kept as it is; blank ones count as absent.
-            at: Aware, default now.
-            idempotency_key: What makes a repeated call the same entry.
-
-        Raises:
-            Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
+        Raises: Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
         """
         checked = checked_thoughts(self._screen.values(dict(thoughts)))
         written = self._writer.write(checked, at, idempotency_key, now=self._clock())
@@ -392,9 +386,7 @@ class PrivateJournal:
         out while that is there. Reads no other file but those of the repository that the user
         trusted once.
 
-        Args:
-            root: Where they lie.
-            headings: In lower case; None for all of an entry.
+        headings: in lower case; None for all of an entry.
         """
         whose = self.words.asked()
         places = (

@@ -247,13 +247,7 @@ def _open_beneath(real_root: str, relative: str) -> int:
 def read_entry(place: EntryPlace, zone: tzinfo, whose: Whose | None = None) -> PrivateEntry:
     """The entry at a place.
 
-    Args:
-        place: Where it lies.
-        zone: The owner's.
-        whose: Says whose it is; None where that is of no use.
-
-    Raises:
-        NotFound, Denied, Unavailable, Invalid when over 32 MB.
+    Raises: NotFound, Denied, Unavailable, Invalid when over 32 MB.
     """
     content, status = read_bytes(place)
     if len(content) > LARGEST_FILE:

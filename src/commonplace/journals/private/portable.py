@@ -79,10 +79,6 @@ class PortablePrivate:
     """Exports the user's journal and the notes of all projects, and imports them.
 
     See `core.ports.Portable`, and `LocatesItems`.
-
-    Args:
-        private: The journal.
-        home: The user's home folder; None where there is none.
     """
 
     journal = JOURNAL

@@ -101,9 +101,7 @@ class ProjectCopies:
 
     Thread-safe, and safe among processes: one lock for all, which no other is waited for under.
 
-    Args:
-        folder: None for nowhere; then nothing is copied.
-        clock: The present.
+    folder: None for nowhere; then nothing is copied.
     """
 
     def __init__(self, folder: Path | None, clock: Callable[[], datetime]) -> None:
@@ -197,9 +195,7 @@ class ProjectCopies:
         One note that is missing while its folder is the one it was counts as deleted by hand, and
         its copy goes. Where more is missing, or the folder too, all that is missing counts as gone.
 
-        Args:
-            root: Of a project; any other is passed over.
-            thorough: Whether to list every day, for what was edited in place.
+        thorough: whether to list every day, for what was edited in place.
         """
         if not self._covers(root):
             return LookedAt()

@@ -29,9 +29,7 @@ class ProjectRoots:
 
     Thread-safe, and safe among processes.
 
-    Args:
-        folder: None for nowhere; then no root is known.
-        hidden: As `Root.hidden`, of each.
+    folder: None for nowhere; then no root is known.
     """
 
     def __init__(self, folder: Path | None, hidden: Hidden = nothing_hidden) -> None:

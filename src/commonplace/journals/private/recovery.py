@@ -118,9 +118,6 @@ class NotesRecovery(Struct, frozen=True, kw_only=True):
         """Write what was restored into every project that is there; the roots that got notes.
 
         The rest is kept until its project is opened, which looks at it once more.
-
-        Args:
-            home: The user's home folder; None where there is none.
         """
         done = []
         for root, _ in self.copies.each():

@@ -117,11 +117,7 @@ class Roots(Struct, frozen=True, kw_only=True):
 def project_root(path: Path, *, scope: str = "", base: Path | None, hidden: Hidden) -> Root:
     """The root of a project.
 
-    Args:
-        path: As `Root.path`.
-        scope: As `Root.scope`; empty for the one that the path gives.
-        base: As `Root.base`.
-        hidden: As `Root.hidden`; `nothing_hidden` for one that is copied or restored whole.
+    scope: empty for the one that the path gives; the others as `Root` has them.
     """
     return Root(
         path=path,

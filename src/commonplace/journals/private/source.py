@@ -311,12 +311,7 @@ class RootSource:
 
 
 class GoneNotesSource:
-    """The notes that are gone from their projects, each under its ref; a `Source` without an index.
-
-    Args:
-        journal: Of the owner who has the copies.
-        hidden: Gives the refs of what has expired.
-    """
+    """The notes that are gone from their projects, by their refs; a `Source` without an index."""
 
     name = f"{JOURNAL}:gone"
     cheap_mark = False

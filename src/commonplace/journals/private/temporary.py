@@ -45,12 +45,8 @@ def move_entries(source: Path, target: Root) -> None:
     May be killed at any step and called again, by any number of processes: an entry that is there
     already is only removed here. What is no entry stays, and the folder with it.
 
-    Args:
-        source: The temporary folder; nothing is done where it is not this user's own.
-        target: Where the entries go.
-
-    Raises:
-        Denied, Unavailable: Some could not be moved; they are still in the folder.
+    Nothing is done where the folder is not this user's own. Raises: Denied, Unavailable where some
+    could not be moved; they are still in it.
     """
     if not is_own_folder(source):
         return

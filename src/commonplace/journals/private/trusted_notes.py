@@ -22,8 +22,7 @@ _LARGEST = 1 << 24
 class TrustedNotes:
     """A folder of ours with a file for each root: its path, and what each note read as then.
 
-    Args:
-        folder: There or not; None for one that trusts nothing.
+    folder: There or not; None for one that trusts nothing.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -31,11 +30,7 @@ class TrustedNotes:
         self._known: dict[str, tuple[str, dict[str, str]]] = {}
 
     def token(self, root: str) -> str:
-        """What changes with the notes of a root that are trusted; empty where none is.
-
-        Args:
-            root: Its real path.
-        """
+        """What changes with the notes of a root that are trusted; empty where none is."""
         try:
             status = os.stat(self._path_of(root))
         except OSError:

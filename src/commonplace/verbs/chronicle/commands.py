@@ -65,14 +65,7 @@ class ChronicleCommands(Struct, frozen=True):
     ) -> Answer:
         """The entries in one of chronicle's own formats, newest first; its text is the export.
 
-        Args:
-            form: The format.
-            since: A phrase: from the start of its time on.
-            until: A phrase: to the end of its time.
-            tags: As a search takes them.
-
-        Raises:
-            Invalid, Unavailable.
+        Raises: Invalid, Unavailable.
         """
         verbs, within = self.verbs, read_span(self.verbs, since or "", until or "")
         events: list[Event] = []
@@ -96,15 +89,7 @@ class ChronicleCommands(Struct, frozen=True):
     ) -> Answer:
         """Add the entries of an export, each once however often it is read.
 
-        Args:
-            text: Of the export.
-            name: Of the file it was read from.
-            noting: Takes what is added.
-            progress: Called with (done, still to do).
-
-        Raises:
-            Invalid: It is not an export; the message names the file.
-            Conflict, Denied, Unavailable.
+        Raises: Invalid where it is none, naming the file; Conflict, Denied, Unavailable.
         """
         from commonplace.journals.chronicle.imports import parse_export
 

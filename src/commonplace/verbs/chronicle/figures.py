@@ -113,14 +113,8 @@ def figure_over_time(
 ) -> FigureOverTime:
     """How often a thing was logged over time, and the numbers that were logged with it.
 
-    Args:
-        verbs: Of the owner's log.
-        about: Words or a question, as `find_when` takes them; each entry contains all the words.
-        when: A time phrase; blank for the one in the question, if any.
-        unit: The unit of the numbers; None for the most frequent.
-
-    Raises:
-        Invalid, Unavailable.
+    Each entry contains all the words of `about`, a question or words; a blank `when` is the time in
+    it, if any, and no `unit` the most frequent one of the numbers. Raises: Invalid, Unavailable.
     """
     asked = read_question(about, now=verbs.clock(), zone=verbs.zone)
     within = asked.within

@@ -173,14 +173,7 @@ class ChronicleFinder(Struct, frozen=True, kw_only=True):
         A deeper search may order differently. So the first page is as deep as it is long, and all
         later ones are cut from one search of full depth, less what the first has shown.
 
-        Args:
-            text: What is looked for.
-            tags: As `parse_tag_filter` takes them.
-            within: The time of the entries; None for any.
-            first: The length of the first page.
-            start: How many hits stand before this page.
-            length: How many hits this page has.
-            before: As for `find`.
+        first: the length of the first page; start, length: the hits before this page, and on it.
         """
         ask = partial(self.find, text, tags=tags, within=within, before=before)
         found = ask(limit=first + 1)

@@ -93,9 +93,7 @@ def story(events: Sequence[Event], zone: tzinfo) -> list[str]:
 
     The newest day comes first, and inside a day the earliest entry does.
 
-    Args:
-        events: Newest first.
-        zone: In which days begin.
+    events: newest first.
     """
     lines: list[str] = []
     for day, of_day in groupby(events, key=lambda event: _day(event.at, zone)):

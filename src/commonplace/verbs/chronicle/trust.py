@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 def allow_log(verbs: ChronicleVerbs, path: Path | None) -> Answer:
     """Allow the log that the `.chronicle` of a folder asks for, as it reads now.
 
-    Args:
-        verbs: Of chronicle.
-        path: The folder, or the file itself; None for the project.
-
-    Raises:
-        NotFound, Invalid, Denied.
+    path: the folder, or the file itself; None for the project. Raises: NotFound, Invalid, Denied.
     """
     asked = _folder_of(verbs, path)
     config = find_log_config(asked, verbs.home)
