@@ -185,7 +185,7 @@ def test_the_example_keeps_the_contract(house):
     """Its types are what the app's protocol asks for: `mypy --strict` says so."""
     extra = house.folder / "conforms.py"
     extra.write_text(
-        "from commonplace.app.context import JournalWiring, OwnerContext\n"
+        "from commonplace.app.owner_context import JournalWiring, OwnerContext\n"
         "from commonplace.app.wiring.reading import ReadingWiring\n"
         "def wired(own: OwnerContext) -> JournalWiring:\n    return ReadingWiring(own)\n"
     )

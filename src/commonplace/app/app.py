@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.app.backends import Backend
 from commonplace.app.cached import locked_cached_property
-from commonplace.app.context import OwnerContext, found_sources
+from commonplace.app.owner_context import OwnerContext, found_sources
 from commonplace.app.process import ENCODER_LOAD_S, ProcessContext
 from commonplace.app.wiring.brief import BriefWiring
 from commonplace.app.wiring.memory.wiring import former_on_servers, times_of
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from commonplace.app.context import JournalWiring
+    from commonplace.app.owner_context import JournalWiring
     from commonplace.app.wiring.chronicle import ChronicleWiring
     from commonplace.app.wiring.memory.wiring import MemoryWiring
     from commonplace.app.wiring.notebook import NotebookWiring

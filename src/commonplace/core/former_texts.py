@@ -260,7 +260,10 @@ class FormerTexts:
         Raises:
             Unavailable: A server cannot be asked.
         """
-        stores = self._stores(ref or f"{journal}:") if ref or journal else self._each()
+        if ref or journal:
+            stores = self._stores(ref or f"{journal}:")
+        else:
+            stores = [self.files, *(open_one() for open_one in self._servers.values())]
         texts = [each for store in stores for each in store.find(ref)]
         within = [each for each in texts if journal in {"", journal_of(each.ref)}]
         return sorted(within, key=lambda each: each.id, reverse=True)
@@ -329,11 +332,6 @@ class FormerTexts:
         """The stores in which those of an entry may lie; a new one is kept in the last."""
         server = self._servers.get(journal_of(ref))
         return [self.files] if server is None else [self.files, server()]
-
-    def _each(self) -> Iterator[KeepsFormerTexts]:
-        yield self.files
-        for open_one in self._servers.values():
-            yield open_one()
 
     def _is_clean(self, text: str, more: dict[str, Any] | None) -> bool:
         held = text + "\n" + msgspec.json.encode(more or {}).decode()

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from commonplace.app.context import SearchStack
+from commonplace.app.owner_context import SearchStack
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Problem
@@ -32,7 +32,7 @@ from commonplace_server.worker.worker import MemoryWorker
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from commonplace.app.context import JournalWiring, OwnerContext
+    from commonplace.app.owner_context import JournalWiring, OwnerContext
     from commonplace.app.process import ProcessContext
     from commonplace.config.table import Settings
     from commonplace.core.ports import Searched, Source

@@ -12,7 +12,7 @@ from commonplace.app.cached import locked_cached_property
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from commonplace.app.context import JournalWiring, OwnerContext
+    from commonplace.app.owner_context import JournalWiring, OwnerContext
     from commonplace.app.wiring.private import PrivateWiring
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.verbs.brief.keeper import BriefKeeper

@@ -13,7 +13,7 @@ from commonplace.core.files import may_exist
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from commonplace.app.context import OwnerContext
+    from commonplace.app.owner_context import OwnerContext
     from commonplace.core.brief_item import BriefItem
     from commonplace.core.ports import OpensRefs, Portable, Source
     from commonplace.core.project_folders import ProjectFolders

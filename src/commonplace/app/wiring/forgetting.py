@@ -18,7 +18,7 @@ from commonplace.verbs.forgetting.service import ForgettingService
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.app.context import OwnerContext
+    from commonplace.app.owner_context import OwnerContext
     from commonplace.app.wiring.chronicle import ChronicleWiring
     from commonplace.app.wiring.memory.wiring import MemoryWiring
     from commonplace.app.wiring.notebook import NotebookWiring

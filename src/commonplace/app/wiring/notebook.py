@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.app.cached import locked_cached_property
-from commonplace.app.context import lazy_source
+from commonplace.app.owner_context import lazy_source
 from commonplace.core.digest import sha256_hex
 from commonplace.core.files import may_exist
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from commonplace.app.context import OwnerContext
+    from commonplace.app.owner_context import OwnerContext
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.values import Finding
     from commonplace.journals.notebook.journal import Notebook

@@ -22,7 +22,7 @@ from commonplace.core.values import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.app.context import OwnerContext
+    from commonplace.app.owner_context import OwnerContext
     from commonplace.core.brief_item import BriefItem
     from commonplace.core.clock import Clock
     from commonplace.core.ports import Portable, Source

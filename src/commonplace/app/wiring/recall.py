@@ -12,7 +12,7 @@ from commonplace.core.errors import CommonplaceError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from commonplace.app.context import JournalWiring, OwnerContext
+    from commonplace.app.owner_context import JournalWiring, OwnerContext
     from commonplace.core.ports import OpensRefs, Searched
     from commonplace.journals.private.project_copies import GoneNotes
     from commonplace.search.finder import Finder

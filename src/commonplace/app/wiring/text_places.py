@@ -34,7 +34,7 @@ from commonplace.verbs.forgetting.copies import DRAFT, TextCopy, TextLeftover
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from commonplace.app.context import OwnerContext
+    from commonplace.app.owner_context import OwnerContext
     from commonplace.app.wiring.chronicle import ChronicleWiring
     from commonplace.app.wiring.notebook import NotebookWiring
     from commonplace.app.wiring.private import PrivateWiring

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from commonplace.app.cached import locked_cached_property
-from commonplace.app.context import found_sources, lazy_source
+from commonplace.app.owner_context import found_sources, lazy_source
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist
 from commonplace.core.owner_folders import make_owner_folder, parse_owner
@@ -16,7 +16,7 @@ from commonplace.journals.table import with_parts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.app.context import OwnerContext
+    from commonplace.app.owner_context import OwnerContext
     from commonplace.app.wiring.catching_up import CatchingUp
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.rollups import Lineage

@@ -13,7 +13,7 @@ from commonplace.core.values import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.app.context import OwnerContext
+    from commonplace.app.owner_context import OwnerContext
     from commonplace.core.brief_item import BriefItem
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.project_folders import ProjectFolders

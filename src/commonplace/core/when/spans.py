@@ -43,7 +43,7 @@ from commonplace.core.when.days import (
     span_of,
 )
 from commonplace.core.when.feasts import FEAST_RULES
-from commonplace.core.when.parts import PART_RULES
+from commonplace.core.when.month_parts import PART_RULES
 
 _CLOCK_UNITS = {
     "second": timedelta(seconds=1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from commonplace.app.context import SearchStack, lazy_source
+from commonplace.app.owner_context import SearchStack, lazy_source
 from commonplace.core.errors import Invalid
 from commonplace.core.files import may_exist
 from commonplace.core.owner_folders import folder_owner, make_owner_folder
@@ -13,7 +13,7 @@ from commonplace.core.owner_folders import folder_owner, make_owner_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from commonplace.app.context import JournalWiring, OwnerContext
+    from commonplace.app.owner_context import JournalWiring, OwnerContext
     from commonplace.app.process import ProcessContext
     from commonplace.core.clock import Clock
     from commonplace.core.ports import Source

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from commonplace.app.context import JournalWiring, OwnerContext, SearchStack
+    from commonplace.app.owner_context import JournalWiring, OwnerContext, SearchStack
     from commonplace.app.process import ProcessContext
     from commonplace.core.brief_item import BriefItem
     from commonplace.core.clock import Clock
