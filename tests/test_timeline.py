@@ -34,6 +34,49 @@ def journal(home, clock):
         yield made
 
 
+def opened(home, zone, clock):
+    """What a timeline of a zone has one day of, by the hours of its entries."""
+    with Timeline(OWNER, home=home, timezone=zone, clock=clock) as journal:
+        return [x.start for x in journal.trends("daily").periods]
+
+
+def test_the_first_zone_given_is_the_owners(home, clock):
+    """It is kept with the first entry; a different one is refused until it is set."""
+    with Timeline(OWNER, home=home, timezone="Asia/Tokyo", clock=clock) as journal:
+        journal.save_entry("Oiled the gate")
+        midnight = journal.trends("daily").periods[0].start
+    assert midnight == datetime(2025, 2, 3, 15, tzinfo=UTC)
+    for zone in (None, "Asia/Tokyo"):
+        assert opened(home, zone, clock) == [midnight]
+    with pytest.raises(Invalid, match=r"cut by Asia/Tokyo, not by UTC") as caught:
+        opened(home, "UTC", clock)
+    assert "set_timezone" in caught.value.hint
+    with Timeline(OWNER, home=home, clock=clock) as journal:
+        journal.set_timezone("UTC")
+    assert opened(home, "UTC", clock) == [datetime(2025, 2, 4, tzinfo=UTC)]
+
+
+def test_a_zone_is_not_kept_by_looking(home, clock):
+    """Nothing is written by opening and reading, and another zone may be the first."""
+    assert opened(home, "Asia/Tokyo", clock) == []
+    assert not list(home.rglob("journal.db"))
+    with Timeline(OWNER, home=home, timezone="UTC", clock=clock) as journal:
+        journal.save_entry("Oiled the gate")
+    assert opened(home, "UTC", clock) == [datetime(2025, 2, 4, tzinfo=UTC)]
+
+
+def test_the_profile_is_found_by_its_name(journal, clock):
+    """As the design looks for it, though none of these words is in it; the newest one."""
+    journal.save_profile("Wren is an analyst")
+    clock.advance(60)
+    newest = journal.save_profile("Wren leads the team")
+    for query in ("profile snapshot", "my profile"):
+        assert journal.search(query).hits[0].ref == newest
+    kinds = ["profile_snapshot"]
+    assert journal.search("profile snapshot", kinds=kinds).hits[0].ref == newest
+    assert [x.kind for x in journal.search("profile snapshot", kinds=["raw"]).hits] == []
+
+
 @pytest.fixture
 def storage(home, clock):
     made = JournalStorage(home=home, timezone="UTC", clock=clock)

@@ -135,7 +135,10 @@ class Library(ABC, Generic[_Service]):
         _shared: SharedApp | None = None,
     ) -> None:
         self.owner = parse_owner(owner)
-        self._shared = _shared or SharedApp(settings or _settings(home, timezone), clock, encoder)
+        first_zone = timezone if settings is None else None
+        self._shared = _shared or SharedApp(
+            settings or _settings(home, timezone), clock, encoder, first_zone or ""
+        )
         self._shared.take()
         self._lock = threading.Lock()
         self._service: _Service | None = None
@@ -401,9 +404,12 @@ class Library(ABC, Generic[_Service]):
 
 
 class SharedApp:
-    """What several owners share: the settings, the indexes and the model."""
+    """What several owners share: the settings, the indexes, the model, and the zone given."""
 
-    def __init__(self, settings: Settings, clock: Clock, encoder: EncoderSlot | None) -> None:
+    def __init__(
+        self, settings: Settings, clock: Clock, encoder: EncoderSlot | None, first_zone: str = ""
+    ) -> None:
+        self.first_zone = first_zone
         self._settings = settings
         self._encoder = encoder
         self._clock = clock

@@ -41,7 +41,11 @@ _log = logging.getLogger(__name__)
 
 
 class Timeline(Library[TimelineService]):
-    """The timeline of one owner; see `Library` for how it is opened, and for the verbs of both."""
+    """The timeline of one owner; see `Library` for how it is opened, and for the verbs of both.
+
+    The first timezone that it is opened with is kept for the owner with the first entry; another
+    one is Invalid after that, until `set_timezone` keeps it.
+    """
 
     _journal = JOURNAL
 
@@ -215,7 +219,13 @@ class Timeline(Library[TimelineService]):
         self.service.journal.set_zone(timezone)
 
     def _open(self, app: App) -> TimelineService:
-        return app.timeline.service_of(self.owner)
+        service = app.timeline.service_of(self.owner)
+        try:
+            service.journal.claim_zone(self._shared.first_zone)
+        except BaseException:
+            self._close(service)
+            raise
+        return service
 
     def _close(self, service: TimelineService) -> None:
         service.filing().close()

@@ -153,12 +153,16 @@ class DuePeriods:
 
     Args:
         zone: Of the process that opened the file; the zone that the owner has set comes before it.
+
+    Attributes:
+        first_zone: What becomes the owner's own zone with the next write, where they have none.
     """
 
     def __init__(self, owner: str, zone: tzinfo) -> None:
         self._owner = owner
         self._zone = zone
         self._last: PeriodsAt | None = None
+        self.first_zone = ""
 
     def zone(self, conn: sqlite3.Connection | None) -> tzinfo:
         """The zone that cuts the owner's periods now."""
@@ -169,6 +173,9 @@ class DuePeriods:
         """All zones that matter to a write; the one of now has begun a series afterwards."""
         rows = conn.execute(sql()["zones"]).fetchall()
         kept = rows[0][0]
+        if not kept and self.first_zone:
+            kept = self.first_zone
+            conn.execute(sql()["set_zone"], {"zone": kept})
         zone = ZoneInfo(kept) if kept else self._zone
         own = zone_name(zone)
         names = [tz for _, tz in rows if tz]

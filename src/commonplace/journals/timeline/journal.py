@@ -155,8 +155,23 @@ class TimelineJournal:
                 f"Unknown time zone: {opening(name, 60)!r}.",
                 hint="Use an IANA name such as Europe/Berlin.",
             )
+        self.due_periods.first_zone = ""
         with self.database.writing() as conn:
             conn.execute(sql()["set_zone"], {"zone": name})
+
+    def claim_zone(self, name: str) -> None:
+        """Keep a zone with the next write for an owner who has none; empty for none to keep.
+
+        Raises: Invalid where another zone is kept; Unavailable.
+        """
+        state = self.database.ask("state") if name else []
+        kept = state[0][1] if state else ""
+        if kept and kept != name:
+            raise Invalid(
+                f"The timeline of {opening(self.owner, 60)!r} is cut by {kept}, not by {name}.",
+                hint="Open it without a timezone, or with that one; set_timezone changes it.",
+            )
+        self.due_periods.first_zone = name
 
     def add(
         self,

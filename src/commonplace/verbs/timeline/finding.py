@@ -19,6 +19,7 @@ from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.entry import (
     JOURNAL,
     LEVELS,
+    PROFILE,
     ROLLUP_TYPES,
     id_of,
     parse_level,
@@ -42,6 +43,8 @@ _TICK = timedelta(microseconds=1)
 _WORD = re.compile(r"\w+")
 _LISTED = "Nothing in that time bears those words: what lies in it is listed."
 _PERIOD_FIRST = "How that time went stands before what is near the question."
+
+_OF_THE_PROFILE = frozenset({"profile", "snapshot", "my", "the", "user", "current"})
 
 # A question of these words alone is about its time, whatever bears them.
 _OF_A_TIME = frozenset(
@@ -141,14 +144,29 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
             hits = tuple(TimelineHit(entry=x) for x in listed.entries)
             return TimelineFound(hits=hits, interval=interval)
         found = replace(self._asked(query, where, limit), phrase=phrase)
+        words = _WORD.findall(query.casefold())
+        if "profile" in words and _OF_THE_PROFILE.issuperset(words):
+            found = self._with_profile(found, where, limit)
         if before is not None:
             # All else about a time is computed now, from all that is there now.
             return found
-        is_of_a_time = _OF_A_TIME.issuperset(_WORD.findall(query.casefold()))
+        is_of_a_time = _OF_A_TIME.issuperset(words)
         by_words = any(hit.by != "meaning" for hit in found.hits) and not is_of_a_time
         if interval is None or by_words:
             return found
         return self._of_the_time(found, interval, kinds, limit)
+
+    def _with_profile(self, found: TimelineFound, where: Filter, limit: int) -> TimelineFound:
+        """The same with the profile before it: a question that names it, not what is in it."""
+        profile = self.rollups.journal.profile()
+        if profile is None or (where.kinds and PROFILE not in where.kinds):
+            return found
+        is_in = where.interval.holds(profile.at)
+        if not is_in or (where.written_before and profile.created >= where.written_before):
+            return found
+        others = [x for x in found.hits if x.ref != profile.ref]
+        same = next((x for x in found.hits if x.ref == profile.ref), TimelineHit(entry=profile))
+        return replace(found, hits=(same, *others)[:limit])
 
     def _asked(self, query: str, where: Filter, limit: int) -> TimelineFound:
         from commonplace.search.finder import SearchQuestion
