@@ -302,6 +302,21 @@ def test_a_day_is_shown_with_all_that_it_is_summed_up_in(app, autumn):
     assert told == "Summed up in timeline:rollup_monthly_202610, timeline:rollup_weekly_2026W41"
 
 
+def test_figures_are_shown_and_not_only_kept(app):
+    """In a rollup, a period that is shown and the trends; where two moods tie it is mixed."""
+    for mood, hours, score in (("glad", 2, 8), ("worried", 1.5, 6)):
+        numbers = {"hours_worked": hours, "productivity_score": score, "sentiment": mood}
+        ask(app, "timeline_add", content="Mended", at="2026-10-07 14:05", metadata=numbers)
+    commands = TimelineCommands(app.timeline.service(), lambda: None)
+    line = "Figures: 3.5 hours worked, productivity 7, sentiment mixed"
+    assert line in ask(app, "timeline_rollup", period="daily", at="2026-10-07").text.splitlines()
+    assert line in commands.show("2026-10-07").text.splitlines()
+    trends = commands.trends(when="2026-10", period="daily")
+    assert line in trends.text.splitlines()
+    assert trends.facts["total"]["hours_worked"] == 3.5
+    assert trends.facts["periods"][0]["sentiment"] == "mixed"
+
+
 def test_trends_say_of_which_periods_the_detail_has_expired(world):
     """They are not counted as empty: what is larger still tells of them."""
     app = world.open(

@@ -9,7 +9,7 @@ from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.rollups import Figures, Measure
+from commonplace.core.rollups import Figures, Measure, ranked
 from commonplace.journals.timeline.entry import names_of
 
 if TYPE_CHECKING:
@@ -86,6 +86,21 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for each in counts:
         total.update(each)
     return dict(sorted(total.items()))
+
+
+def numbers_of(figures: Figures) -> dict[str, float | str]:
+    """What entries' own metadata held, in the design's keys: sums, a mean, the sentiment of most.
+
+    Of several sentiments that are equally frequent it is `mixed`.
+    """
+    numbers: dict[str, float | str] = {
+        name: round(measure.mean if name == "productivity_score" else measure.total, 6)
+        for name, measure in figures.measures.items()
+    }
+    if moods := ranked(figures.moods, 2):
+        is_mixed = len({figures.moods[name] for name in moods}) < len(moods)
+        numbers["sentiment"] = "mixed" if is_mixed else moods[0]
+    return numbers
 
 
 def render_figures(figures: Figures) -> dict[str, Any]:

@@ -25,7 +25,13 @@ from commonplace.journals.timeline.entry import (
     ref_of,
     unpack_id,
 )
-from commonplace.journals.timeline.figures import figures_of, merged, parse_figures, render_figures
+from commonplace.journals.timeline.figures import (
+    figures_of,
+    merged,
+    numbers_of,
+    parse_figures,
+    render_figures,
+)
 from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
@@ -338,12 +344,7 @@ def facts_of(
         facts |= {"first": render_time(figures.first), "last": render_time(figures.last)}
     if found.expected:
         facts["coverage"] = {"present": len(found.parts), "expected": found.expected}
-    # What entries' own metadata held.
-    for name, measure in figures.measures.items():
-        facts[name] = round(measure.mean if name == "productivity_score" else measure.total, 6)
-    if figures.moods:
-        facts["sentiment"] = ranked(figures.moods, 1)[0]
-    return facts
+    return {**facts, **numbers_of(figures)}
 
 
 def render_points(points: Sequence[Point]) -> str:

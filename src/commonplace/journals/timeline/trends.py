@@ -13,6 +13,7 @@ from commonplace.core.clock import parse_time, period_key
 from commonplace.core.errors import Invalid
 from commonplace.core.rollups import Figures, ranked
 from commonplace.journals.timeline.due_periods import span_at
+from commonplace.journals.timeline.figures import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,4 +136,5 @@ def _figures_dict(figures: Figures) -> dict[str, Any]:
         "hours_active": figures.hours,
         "projects": {name: figures.projects[name] for name in ranked(figures.projects, _SHOWN)},
         "tags": {name: figures.tags[name] for name in ranked(figures.tags, _SHOWN)},
+        **numbers_of(figures),
     }

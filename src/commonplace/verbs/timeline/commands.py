@@ -30,13 +30,14 @@ from commonplace.journals.timeline.entry import (
     label_of,
     span_of,
 )
+from commonplace.journals.timeline.figures import numbers_of
 from commonplace.journals.timeline.model_texts import MOST_FAILURES
 from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.period_reader import PeriodReader, StoredPeriod
 from commonplace.verbs.answers import CAUTION, answer_of, interval_facts, time_lines
 from commonplace.verbs.renderer import Renderer
 from commonplace.verbs.timeline.drill_down import drill_down, with_others
-from commonplace.verbs.timeline.lines import NOTHING, state_of
+from commonplace.verbs.timeline.lines import NOTHING, figures_lines, state_of
 from commonplace.verbs.timeline.reading import parse_interval, read_period
 from commonplace.verbs.timeline.service import parse_period
 
@@ -386,6 +387,7 @@ def _shown_period(
 ) -> Answer:
     lines = [f"{node.key}, {render_interval(Interval(start=rollup.start, end=rollup.end), zone)}"]
     lines.append(f"{rollup.ref}, {state_of(rollup)}")
+    lines += figures_lines(rollup.metadata)
     if not rollup.content:
         lines.append("Nothing was recorded.")
     elif is_plain:
@@ -466,6 +468,7 @@ def _trend_lines(found: Trends) -> Iterator[str]:
     if gone := sum(x.expired for x in found.periods):
         what = counted(gone, found.level, f"{found.level}s")
         yield f"Expired: {what}, which a larger period still counts."
+    yield from figures_lines(numbers_of(total))
     for label, counts in (("Projects", total.projects), ("Tags", total.tags)):
         if counts:
             names = ", ".join(f"{x} ({counts[x]:,})" for x in ranked(counts, _NAMES_SHOWN))

@@ -35,7 +35,7 @@ from commonplace.verbs.answers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.core.values import Answer, Interval
@@ -50,6 +50,13 @@ SOURCES_SHOWN = 50
 _SHORTEST, _LONGEST = 200, 2000
 _NAMES_SHOWN = 20
 _LONGEST_NAME = 80
+_FIGURES: Mapping[str, str] = {
+    "hours_worked": "{:g} hours worked",
+    "tasks_completed": "{:g} tasks completed",
+    "tasks_in_progress": "{:g} tasks in progress",
+    "productivity_score": "productivity {:g}",
+    "sentiment": "sentiment {:.80}",
+}
 
 
 def share_of(count: int) -> int:
@@ -156,6 +163,12 @@ def _hit_facts(hit: TimelineHit, zone: tzinfo, text: str, *, explain: bool) -> d
     }
 
 
+def figures_lines(numbers: Mapping[str, Any]) -> list[str]:
+    """A line of what entries' own metadata counted, as a rollup or `numbers_of` has it; or none."""
+    shown = [said.format(numbers[name]) for name, said in _FIGURES.items() if name in numbers]
+    return [f"Figures: {visible_line(', '.join(shown))}"] if shown else []
+
+
 def list_answer(
     entries: Sequence[TimelineEntry],
     interval: Interval | None,
@@ -197,6 +210,7 @@ def rollup_answer(entry: TimelineEntry, zone: tzinfo, notes: Sequence[str] = ())
     refs = [visible_line(ref) for ref in named]
     lines = [f"Period: {label_line(entry, zone)}", f"Time: {when_of(entry, zone)}"]
     lines.append(f"State: {_freshness(entry, zone)}")
+    lines += figures_lines(entry.metadata)
     if entry.content:
         lines += [CAUTION, fenced(entry.content, entry.ref)]
     if refs:
