@@ -53,17 +53,8 @@ def read_settings(
     """Every setting, from the first that has it: flag, environment, project file, user file.
 
     What a project's file may only narrow is the user's, less what each project's file leaves out.
-
-    Args:
-        flags: By key; None where not given.
-        environ: The environment's variables.
-        cwd: The working directory, whose project's file is read.
-        home: The user's home folder; None where there is none.
-        toolsets: The names that exist.
-
-    Raises:
-        Invalid: A name, a value or a file is not valid, or a project's file sets a key that it may
-            not set.
+    A flag of None is not given. Raises: Invalid where a name, a value or a file is not valid, or a
+    project's file sets a key that it may not set.
     """
     cwd = Path(os.path.abspath(cwd))
     layers = [_flag_layer(flags or {}, cwd), _environment_layer(environ, cwd)]

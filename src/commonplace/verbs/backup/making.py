@@ -62,15 +62,8 @@ def make_backup(
 ) -> Manifest:
     """Write everything that the places hold into one new file, whole and read back, or nothing.
 
-    Args:
-        target: The file; nothing may be there.
-        places: What is backed up.
-        scratch_folders: Notes where it is made; what killed processes left is removed first.
-        clock: Says when.
-        program: The version of this program.
-        user_home: Below which a restore elsewhere finds what the paths in it lead to.
-        with_tokens: Whether who may connect over HTTP goes along.
-        not_included: What the caller knows to be left out, a sentence each.
+    Who may connect over HTTP goes along `with_tokens`; `not_included` has what the caller knows to
+    be left out, a sentence each; a restore elsewhere finds what lies below the `user_home`.
 
     Raises:
         Conflict: There is a file of that name.

@@ -44,12 +44,8 @@ def restore_backup(
 
     Killed at any moment, it leaves places that are whole or empty; asked again, it takes those that
     hold what the backup holds for done.
-
-    Args:
-        source: The file.
-        places: Where each part goes; our folder last is what makes a restored home visible.
-        kept: What stays as it is; only what a killed restore left beside it is removed.
-        relocated: The backup as it would have been made here: see `Relocation.apply`.
+    What is `kept` stays as it is, less what a killed restore left beside it. Our folder goes last:
+    it makes a restored home visible.
 
     Raises:
         Conflict: Something else lies in a place.

@@ -90,11 +90,7 @@ class ExportService:
     ) -> ExportManifest:
         """Write an export, whole and read back, or nothing.
 
-        Args:
-            target: A zip where its name ends so, else a folder; nothing may be there.
-            journals: The names of those to export; empty for all.
-            since: Only entries from this time on; None for all.
-            progress: Called with (entries written, 0) as the work goes on.
+        A zip where the target's name ends so, else a folder; of all journals where none is named.
 
         Raises:
             Conflict: The target exists.
@@ -140,13 +136,7 @@ class ExportService:
         """Import an export into empty journals; it is read to its end before anything is written.
 
         After a kill at any moment, a call with the same export goes on; once all of it is written,
-        it writes nothing more.
-
-        Args:
-            source: The export, a folder or a zip.
-            writes: False to check only what would be written.
-            record: Takes what is added; None where it is not to be taken back.
-            progress: Called with (entries read, 0) as the work goes on.
+        it writes nothing more. `record` takes what is added, so that it can be taken back.
 
         Raises:
             Conflict: A journal holds an entry already.
