@@ -216,7 +216,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
                 raise Invalid(f"Invalid {name}: {shown}.", hint=_fitting(kind, arg)) from exc
         return checked
 
-    @property
+    @cached_property
     def _parameters(self) -> dict[str, inspect.Parameter]:
         """Its arguments by name, those that are handed in left out."""
         found = {
