@@ -66,9 +66,9 @@ def brought(app, journal):
 
 
 def all_of(journal, noted):
-    """The versions to remove the entries by, and what gives them back."""
-    found = journal.find(noted.added)
-    return {entry.ref: entry.version for entry in found.values()}
+    """By their keys, the refs and versions of all that is to go, in the order in which it goes."""
+    found = [(key, (x.ref, x.version)) for key, x in journal.find(noted.added).items()]
+    return dict(reversed(found) if journal.last_first else found)
 
 
 def change(app, name, found):
@@ -114,7 +114,7 @@ def test_what_was_changed_is_not_removed(app, name):
     else:
         assert not after.is_as_added or after.successor
     if not after.successor:
-        assert journal.remove({ref: was.version}) in ([], ())
+        assert not journal.remove({ref: was.version})[0]
         assert ref in {entry.ref for entry in journal.find(noted.added).values()}
 
 
@@ -124,14 +124,11 @@ def test_what_is_removed_is_gone_and_comes_again(app, name):
     noted, count = brought(app, name)
     journal = app.gives_back(name)
     asked = all_of(journal, noted)
-    if journal.last_first:
-        asked = dict(reversed(asked.items()))
-    assert {*journal.remove(asked)} == {*asked}
+    gone, _ = journal.remove(dict(asked.values()))
+    assert {*gone} == {ref for ref, _ in asked.values()}
     assert journal.find(noted.added) == {}
     for _ in range(2):
         journal.unfile(asked)
-        journal.release([*noted.added])
-    assert journal.finish() == ()
     app.filing.sweep()
     assert refs(ask(app, "recall", query="harbour moons graz threes quiet river")) == []
     again, count_again = brought(app, name)
@@ -144,11 +141,12 @@ def test_an_index_that_is_read_holds_nothing_up(app, name, monkeypatch):
     noted, _ = brought(app, name)
     journal = app.gives_back(name)
     asked = all_of(journal, noted)
-    gone = journal.remove(asked)
+    gone, _ = journal.remove(dict(asked.values()))
     reading = Pending("It is being read.")
     monkeypatch.setattr(Filing, "forget", lambda *_: reading)
     monkeypatch.setattr(Filing, "sweep", lambda _: reading.notes)
-    assert any("It is being read." in x for x in journal.unfile({x: asked[x] for x in gone}))
+    left = journal.unfile({key: entry for key, entry in asked.items() if entry[0] in gone})
+    assert any("It is being read." in x for x in left)
 
 
 def test_what_retention_left_of_an_entry_goes(app):
@@ -160,7 +158,7 @@ def test_what_retention_left_of_an_entry_goes(app):
     assert portable.import_items(iter(items), noted) == 1
     journal = app.gives_back("timeline")
     asked = all_of(journal, noted)
-    assert journal.remove(asked) == ["timeline:old"]
+    assert journal.remove(dict(asked.values())) == (["timeline:old"], ())
     assert [*portable.export_items(None)] == []
-    journal.release([*noted.added])
+    journal.unfile(asked)
     assert portable.import_items(iter(items), noted) == 1
