@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change, Doc
 
 # What says that a thing is no more as it was, in English; plain words, as they are looked for.
-_CUE_WORDS = (
+_CHANGE_WORDS = (
     *("no longer", "no more", "any more", "anymore", "actually", "instead", "rather than"),
     *("in place of", "replace", "replaces", "replaced", "replacing", "moved", "switched"),
     *("migrated", "renamed", "ported", "rewritten", "relicensed", "relocated", "rescheduled"),
@@ -32,7 +32,7 @@ _CUE_WORDS = (
     *("from now on", "as of today", "now", "used to", "formerly", "previously", "up from"),
     "down from",
 )
-_CUES = re.compile(rf"\b(?:{'|'.join(_CUE_WORDS)})\b")
+_CHANGES = re.compile(rf"\b(?:{'|'.join(_CHANGE_WORDS)})\b")
 # What takes it back: a question, a thought, or that all is as it was.
 _DENIED = re.compile(
     r"\?\s*$|\b(?:if|might|maybe|perhaps|should|could|would|consider(?:ing)?|still"
@@ -49,8 +49,8 @@ def says_change(text: str) -> bool:
     head = text[: policy.REPLACING_LENGTH].casefold()
     # Each word by itself first: most texts have none, and a pattern takes ten times as long.
     return (
-        any(word in head for word in _CUE_WORDS)
-        and _CUES.search(head) is not None
+        any(word in head for word in _CHANGE_WORDS)
+        and _CHANGES.search(head) is not None
         and _DENIED.search(head) is None
     )
 
@@ -128,7 +128,7 @@ def likeness(new: frozenset[str], old: frozenset[str], cosine: float | None) -> 
 
 def subject_of(text: str) -> frozenset[str]:
     """The beginnings of the words that a text is about: none that mean nothing or say a change."""
-    plain = base_forms(_CUES.sub(" ", text[: policy.REPLACING_LENGTH].casefold()))
+    plain = base_forms(_CHANGES.sub(" ", text[: policy.REPLACING_LENGTH].casefold()))
     return frozenset(
         word[:_STEM] for word in _WORD.findall(plain) if word not in STOP_WORDS and len(word) > 1
     )
