@@ -1,4 +1,4 @@
-"""Holds the plain words: one class to a name, no banned word in a name, a short glossary.
+"""Holds the plain words: one class to a name, no banned or private word, a short glossary.
 
 Prints what it finds and ends with 1; never changes a file.
 """
@@ -6,12 +6,19 @@ Prints what it finds and ends with 1; never changes a file.
 from __future__ import annotations
 
 import ast
+import io
 import re
 import sys
+import tokenize
 from collections import defaultdict
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
+PACKAGES = ("src", "server/src", "chroma/src", "testing/src")
 BANNED = (
     "told|tells?|teller|anew|whoever|somebody|meanwhile|desks?|lanes?|errands?|turnstiles?|purse"
     "|veil|shelf|shelves|pace|spared|mends?|mended|mending|mendable"
@@ -19,6 +26,32 @@ BANNED = (
 """Words of our own for what has a standard name; a name is split at `_` and at capitals."""
 BANNED_FILES = "own|owner|owners|once|sides?|fold|rolls?|former|awaited"
 """Words that do not say what is in a file, even where they are fine inside one."""
+PRIVATE = {
+    "glimpse": r"glimpses?",
+    "rewording": r"rewordings?",
+    "zoom": r"zoom(?:s|ed|ing)?",
+    "spool": r"spool(?:s|ed|ing)?",
+    "stage": r"stages?|staged",
+    "piece": r"pieces?",
+    "anchor": r"anchors?|anchored",
+    "leg": r"legs?",
+    "leaning": r"leanings?",
+    "fate": r"fates?",
+    "charge": r"(?<!in )charges?",
+    "tidy": r"tid(?:y|ies|ied|ying)",
+}
+"""Words that meant something in this house alone, in all their forms; each has a plain one now."""
+IN_NAMES = frozenset({"zoom", "stage", "piece", "anchor", "charge"})
+"""Of those, what is plain English in a sentence: it may be no name of ours all the same."""
+PUBLIC = {"legs": "what words and meaning gave to a score: a fact of the JSON, a field of `Hit`"}
+"""Forms that a stored format, an option or a fact that users see has for its name, and which."""
+STANDARD = {
+    "src/commonplace/journals/git/": "stage",
+    "src/commonplace/journals/notebook/": "stage",
+}
+"""Where a word is the field's own: git's index has stages, and what is staged."""
+STANDING: dict[str, int] = {}
+"""How many lines still bear a private word where its room has not been gone through: never more."""
 MOST_TERMS = 30
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 GLOSSARY = re.compile(r"^## Glossary\n(.*?)^## ", re.DOTALL | re.MULTILINE)
@@ -28,8 +61,7 @@ def main() -> int:
     """Check the packages and the glossary of `docs/design.md`."""
     classes: dict[str, list[str]] = defaultdict(list)
     found: list[str] = []
-    packages = (ROOT / "src", *(ROOT / name / "src" for name in ("server", "chroma", "testing")))
-    for path in sorted(path for package in packages for path in package.rglob("*.py")):
+    for path in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
         nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
         for node in nodes:
             if isinstance(node, ast.ClassDef):
@@ -41,6 +73,7 @@ def main() -> int:
             for name in sorted({path.stem, *map(defined_name, nodes)})
             if any(re.fullmatch(BANNED, part.lower()) for part in PART.findall(name))
         )
+    found += check_private(ROOT)
     twice = sorted((name, at) for name, at in classes.items() if len(at) > 1)
     found += [f"{at[-1]}: class {name} is also at {', '.join(at[:-1])}." for name, at in twice]
     glossary = GLOSSARY.search((ROOT / "docs" / "design.md").read_text("utf-8"))
@@ -50,6 +83,55 @@ def main() -> int:
     for line in found:
         print(line)
     return 1 if found else 0
+
+
+def check_private(root: Path) -> list[str]:
+    """A line for each place of a private word, of those that stand in more places than they may."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(path for folder in PACKAGES for path in (root / folder).rglob("*.py")):
+        name = str(path.relative_to(root))
+        standard = {word for begin, word in STANDARD.items() if name.startswith(begin)}
+        for line, word in private_words(path.read_text("utf-8")):
+            if word not in standard:
+                places[word].append(f"{name}:{line}")
+    pages = [*root.glob("*.md"), *root.glob("docs/*.md"), *root.glob("*/docs/*.md")]
+    for path in sorted(path for path in pages if path.name != "CHANGELOG.md"):
+        for line, said in enumerate(path.read_text("utf-8").splitlines(), 1):
+            # Code, and where a link leads, are no sentences.
+            for word in words_in(re.sub(r"`[^`]*`|\([^)]*\)", "", said), in_names=False):
+                places[word].append(f"{path.relative_to(root)}:{line}")
+    return [
+        f"{place}: {word} is a word of our own; use the plain one."
+        for word, at in sorted(places.items())
+        if len({*at}) > STANDING.get(word, 0)
+        for place in dict.fromkeys(at)
+    ]
+
+
+def private_words(source: str) -> Iterator[tuple[int, str]]:
+    """Each private word that a file's own names, its comments and its docstrings hold."""
+    tree = ast.parse(source)
+    documented = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            documented.add(node.lineno)
+        for word in words_in(" ".join(PART.findall(defined_name(node))), in_names=True):
+            yield getattr(node, "lineno", 1), word
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        is_docstring = token.type == tokenize.STRING and token.start[0] in documented
+        if token.type == tokenize.COMMENT or is_docstring:
+            for offset, line in enumerate(token.string.splitlines()):
+                for word in words_in(line, in_names=False):
+                    yield token.start[0] + offset, word
+
+
+def words_in(said: str, *, in_names: bool) -> Iterator[str]:
+    """The private words in a line, less those that are public names."""
+    for word, forms in PRIVATE.items():
+        if in_names or word not in IN_NAMES:
+            for found in re.findall(rf"(?<![a-z_-])(?:{forms})(?![a-z_-])", said.lower()):
+                if found not in PUBLIC:
+                    yield word
 
 
 def defined_name(node: ast.AST) -> str:

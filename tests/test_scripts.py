@@ -172,3 +172,74 @@ def test_ci_fails_where_a_step_takes_more_of_the_processor_than_its_budget(
     assert done.returncode == 1
     assert done.stderr.startswith("test took ")
     assert "`.ci/run --record`" in done.stderr
+
+
+DESIGN = "## Glossary\n| word | means |\n|---|---|\n| entry | what is written |\n## Rooms\n"
+
+
+def test_a_function_of_more_than_sixty_lines_is_named(write, script):
+    """One of sixty is let through, and forty-line ones until there are thirty of them."""
+    long = "def {}():\n" + "    pass\n" * 59
+    write("src/commonplace/core/one.py", long.format("fits"))
+    assert script("check_sizes.py").stdout == ""
+    write("src/commonplace/core/two.py", long.format("long") + "    pass\n")
+    done = script("check_sizes.py")
+    assert done.returncode == 1
+    assert done.stdout == "src/commonplace/core/two.py:1: long has 61 lines (most: 60).\n"
+
+
+def test_more_than_thirty_long_functions_are_too_many(write, script):
+    """Those that are nearest to forty lines are named first."""
+    for number in range(30):
+        write(f"src/commonplace/core/f{number}.py", "def long():\n" + "    pass\n" * 50)
+    assert script("check_sizes.py").returncode == 0
+    write("src/commonplace/db/f.py", "def longer():\n" + "    pass\n" * 41)
+    done = script("check_sizes.py")
+    assert done.returncode == 1
+    assert "31 functions have more than 40 lines (most: 30)" in done.stdout
+    assert "src/commonplace/db/f.py:1: longer, 42" in done.stdout
+
+
+def test_a_room_beyond_its_budget_is_named_with_the_way_out(write, script):
+    """Each file counts for the nearest room around it."""
+    for number in range(4):
+        write(f"src/commonplace/db/f{number}.py", "\n" * 600)
+    done = script("check_sizes.py")
+    assert done.returncode == 1
+    assert done.stdout.startswith("src/commonplace/db has 2,400 lines of ")
+    assert "a commit of its own that says what the user gets" in done.stdout
+
+
+def test_a_file_in_no_room_is_named(write, script):
+    """A new room has a budget from its first commit on."""
+    write("src/other/f.py", "x = 1\n")
+    done = script("check_sizes.py")
+    assert done.stdout == "src/other/f.py is in no room of scripts/check_sizes.py.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("src/commonplace/core/f.py", 'def find():\n    """The fate of it."""\n'),
+        ("src/commonplace/core/f.py", "x = 1  # its fates\n"),
+        ("src/commonplace/core/f.py", "def find_fate(): ...\n"),
+        ("src/commonplace/core/f.py", "class TextFate: ...\n"),
+        ("docs/f.md", "Its fate is known.\n"),
+    ],
+)
+def test_a_private_word_is_named(write, script, name, text):
+    """In a name, a comment, a docstring or a page."""
+    write("docs/design.md", DESIGN)
+    assert script("check_words.py").stdout == ""
+    write(name, text)
+    done = script("check_words.py")
+    assert done.returncode == 1
+    assert "fate is a word of our own" in done.stdout
+    assert done.stdout.startswith(name)
+
+
+def test_a_word_in_a_text_that_users_see_is_no_private_one(write, script):
+    """Nor one that is a public name, nor one that merely holds it."""
+    write("docs/design.md", DESIGN)
+    write("src/commonplace/core/f.py", 'SAID = "a fate"\nlegs = 1  # a legend, fatal\n')
+    assert script("check_words.py").stdout == ""
