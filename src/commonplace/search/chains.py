@@ -47,9 +47,7 @@ def _end_of(after: dict[str, str], ref: str) -> str:
 
     In a circle, which only other programs write, the newest entry holds.
 
-    Args:
-        after: The successor of each entry that was replaced, older successors first.
-        ref: Where the chain begins.
+    after: The successor of each entry that was replaced, older successors first.
     """
     passed, newest = {ref: 0}, ref
     while (later := after.get(newest, "")) and later not in passed:
@@ -64,9 +62,7 @@ def _end_of(after: dict[str, str], ref: str) -> str:
 def gone_links(times: Mapping[str, float], refs: Sequence[str]) -> dict[str, ChainLink]:
     """The link to an entry that replaced a ref's and is gone; refs without one are missing.
 
-    Args:
-        times: When entries were replaced by one that is gone, in seconds since 1970, by ref.
-        refs: Of entries without a successor that is still there.
+    times: When entries were replaced by one that is gone, in seconds since 1970, by ref.
     """
     known = ((ref, times[ref]) for ref in refs if ref in times)
     return {ref: ChainLink(ref="", at=datetime.fromtimestamp(at, UTC)) for ref, at in known}

@@ -226,9 +226,7 @@ class Finder:
     ) -> dict[str, ChainLink]:
         """The link to an entry that replaced a ref's and is gone; refs without one are missing.
 
-        Args:
-            refs: Of entries without a successor that is still there.
-            before: Only successors written before this count; None for all.
+        before: Only successors written before this count; None for all.
         """
         links = gone_links(self._replaced(refs), refs) if self._replaced and refs else {}
         if before is None:

@@ -67,10 +67,7 @@ def may_replace(changes: Sequence[Change]) -> Doc | None:
 def proposal(index: OwnerIndex, encoder: Encoder | None, doc: Doc) -> str:
     """The line that names the entry whose place a new one may take; empty where none is likely.
 
-    Args:
-        index: Holds the new entry already.
-        encoder: None where none is loaded: then words alone decide.
-        doc: The new entry, which says that something changed.
+    encoder: None where none is loaded: then words alone decide.
     """
     former = _likeliest(index, encoder, doc)
     if former is None or newest_of(index, [former.ref]):

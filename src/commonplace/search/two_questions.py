@@ -173,12 +173,8 @@ class TwoQuestionFinder:
     ) -> TwoQuestionFound:
         """The best entries for two questions.
 
-        Args:
-            asked: The questions.
-            compared: Gives the two texts of a doc; None for one that is gone.
-
-        Raises:
-            Invalid: Both questions are blank, or one is too long.
+        compared: Gives the two texts of a doc; None for one that is gone.
+        Raises: Invalid, where both questions are blank, or one is too long.
         """
         if not asked.work_context.strip() and not asked.content.strip():
             raise Invalid(

@@ -21,13 +21,10 @@ if TYPE_CHECKING:
 
 
 def updated_table(table: DocTable, moved: Ids, fresh: Ids, refs_of: RefsOf) -> DocTable:
-    """A doc table without the docs that moved, and with those that are there now.
+    """A doc table without the docs that came, changed or left, and with those there now.
 
-    Args:
-        table: The table before.
-        moved: Ids of docs that came, changed or left.
-        fresh: (columns, n), in any order: those of them that are there.
-        refs_of: The refs of some ids, which decide the order of docs of one instant.
+    fresh: (columns, n), in any order.
+    refs_of: The refs of some ids, which decide the order of docs of one instant.
     """
     gone = table.places_of(moved)
     stay = np.ones(len(table), dtype=np.bool_)

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 def links_on_the_way(
     links: Iterable[tuple[str, str]], refs: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """The links of the chains that refs begin, in the order given; a circle is given once.
-
-    Args:
-        links: Each former entry with the one that took its place.
-        refs: Where the chains begin.
-    """
+    """The links (former, successor) of the chains that refs begin; a circle is given once."""
     known = list(links)
     after: dict[str, list[str]] = {}
     for former, ref in known:

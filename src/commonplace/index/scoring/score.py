@@ -43,11 +43,9 @@ class Posting(NamedTuple):
 
 
 def posting_of(found: Ids, table: DocTable) -> Posting:
-    """The posting of one word.
+    """The posting of one word in the docs of a table.
 
-    Args:
-        found: A number for each time the word stands: its doc's id times two, plus 1 in its date.
-        table: The docs that may be looked at.
+    found: A number for each time the word stands: its doc's id times two, plus 1 in its date.
     """
     if (found[1:] < found[:-1]).any():
         found = np.sort(found)
@@ -203,15 +201,7 @@ def _nearest_of(places: Ids, table: DocTable, cosines: Nearness, limit: int) -> 
 
 
 def _named(facets: Sequence[int], names: Mapping[int, str]) -> tuple[Ids, tuple[str, ...]]:
-    """What each facet is called.
-
-    Args:
-        facets: Numbers of facets.
-        names: Names by facet; some facets have none.
-
-    Returns:
-        (n,) places in the names there are, -1 for none; and these names, sorted.
-    """
+    """What each facet is called: (n,) places in the names there are, -1 for none; the names."""
     on = {facet: names.get(facet, "") for facet in {*facets}}
     there = sorted({*on.values()} - {""})
     place = {facet: there.index(name) if name else -1 for facet, name in on.items()}

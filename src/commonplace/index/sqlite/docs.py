@@ -115,19 +115,10 @@ def load_facets(
 def read_docs(
     conn: sqlite3.Connection, sql: Queries, facets: dict[int, Facet], ids: Iterable[int]
 ) -> dict[int, Doc]:
-    """The docs of some ids.
+    """The docs of some ids, by id, but for those that have left.
 
-    Args:
-        conn: In the caller's transaction.
-        sql: The named queries.
-        facets: Those known so far, by number; newer ones are added.
-        ids: Of docs that may have left.
-
-    Returns:
-        By id.
-
-    Raises:
-        Corrupted: A doc is not as it was filed.
+    facets: Those known so far, by number; newer ones are added.
+    Raises: Corrupted, where a doc is not as it was filed.
     """
     rows = conn.execute(sql["read_docs"], {"ids": json.dumps(sorted(ids))}).fetchall()
     load_facets(conn, sql, facets, {row[2] for row in rows})
@@ -148,13 +139,7 @@ def sum_of(row: Mapping[str, object], facet: Facet, session: str) -> int:
 
 
 def doc_of(row: Sequence[Any], facet: Facet, parse: Callable[[Any], tuple[str, ...]]) -> Doc:
-    """A doc from the columns of `read_docs`.
-
-    Args:
-        row: The columns.
-        facet: What its facet's number stands for.
-        parse: Reads a list of names.
-    """
+    """A doc from the columns of `read_docs`. parse: Reads a list of names."""
     _, ref, _, at_us, stamp, tags, text, session, dated, covers, written_us = row
     return Doc(
         ref=ref,

@@ -97,11 +97,7 @@ def row_filter_of(
 ) -> RowFilter:
     """What a filter means for this index now. Raises: Invalid for a bound without a time zone.
 
-    Args:
-        conn: In the caller's transaction.
-        sql: The named queries.
-        where: The filter.
-        table: Every doc there is.
+    table: Every doc there is.
     """
     low, high, excluded = _span(conn, sql, where.interval)
     facets = None

