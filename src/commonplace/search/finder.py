@@ -48,11 +48,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
     """A question to one index: its text, what it may look at, and how it is judged.
 
     Args:
-        text: The question, in words.
-        where: The docs it may look at.
-        limit: How many hits it wants.
         floor: Cosine in [-1, 1] under which a hit by meaning alone is cut.
-        policy: The numbers it is judged by.
         fitting: The kinds of entry that fit the time that is asked for.
         preferred_time: The time that the question names: what lies in it ranks higher, and nothing
             is hidden.
@@ -87,8 +83,6 @@ class Finder:
     """Searches one owner's index; by words alone while there is no encoder, and says so.
 
     Args:
-        index: What is searched.
-        encoder: The slot of the encoder for questions.
         filing: Keeps the index behind the journals, and is asked to before each search.
         lineage: Knows which summaries an entry went into; None where there are none.
         replaced: Returns when those of some entries were replaced that were by one that is gone, by

@@ -28,7 +28,6 @@ class Shown(Struct):
     """A doc to be shown.
 
     Args:
-        doc: The doc.
         row: Its row among the candidates.
         bag: Its words.
         above: Refs of the summaries that it went into, near and far.

@@ -30,7 +30,6 @@ class FallbackEncoder:
 
     Args:
         index: What is searched; it says which other encoder has vectors in it.
-        present: The encoder that the settings name.
         previous: The other models on this machine, by identity; called only when one is needed.
         monotonic: Seconds; the index is asked again a minute after it had all vectors.
     """

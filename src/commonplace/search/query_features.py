@@ -71,13 +71,7 @@ OWN_AUTHOR = "user"
 
 
 class QueryFeatures(Struct, frozen=True):
-    """What a question says beyond its words.
-
-    Args:
-        asks_time: It wants a time.
-        says_i: It is about the asker.
-        words: Its words, without case.
-    """
+    """What a question says beyond its words: it wants a time, it is about the asker."""
 
     asks_time: bool = False
     says_i: bool = False

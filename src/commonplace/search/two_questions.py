@@ -41,7 +41,6 @@ class ComparedTexts(Struct, frozen=True, kw_only=True):
     Args:
         context: Compared with the work context.
         content: Compared with the content.
-        at: When the entry was written.
     """
 
     context: str
@@ -53,14 +52,9 @@ class TwoQuestions(Struct, frozen=True, kw_only=True):
     """Two questions at once; one of them may be blank, and does not count then.
 
     Args:
-        work_context: What kind of work it was.
-        content: What was written.
-        where: The docs that may be looked at.
-        limit: How many entries are wanted.
         min_score: Combined cosine under which a hit by meaning alone is cut.
         salience_threshold: In [0, 1]: the salience under which that least cosine rises; 0 for
             never.
-        weights: How the two questions and the age of an entry weigh.
         now: Aware; from when ages are counted.
     """
 
@@ -78,11 +72,8 @@ class TwoQuestionHit(Struct, frozen=True, kw_only=True):
     """One entry that was found, with its cosines.
 
     Args:
-        doc: The entry in the index.
-        compared: Its two texts.
         score: In [0, 1]; the order shown.
         salience: How easily it still comes to mind, in [0, 1].
-        matched: Whether a word of a question stands in it.
         work_context_score: Cosine of its context; None where that was not asked, or without an
             encoder.
         content_score: Cosine of its content, likewise.
@@ -116,11 +107,8 @@ class _Candidate(Struct, kw_only=True):
     """An entry that a question brought up.
 
     Args:
-        doc: The entry in the index.
-        compared: Its two texts.
         words: The share of words in its score.
         ranked: Its score as the index ranked it.
-        matched: Whether a word of a question stands in it.
         index_cosine: The cosine of its nearest chunk with the content.
         found: As the index gave it; None for a twin of that.
     """

@@ -126,12 +126,7 @@ class Measured(Struct, frozen=True, kw_only=True, eq=False):
     """What an index knows of the docs that a search may look at, before any of them is weighed.
 
     Args:
-        table: These docs.
         postings: Of each word that counts; their places are the table's.
-        near: How near the docs are.
-        authors: Names by facet.
-        kinds: Names by facet.
-        read: The docs of some ids.
     """
 
     table: DocTable

@@ -71,9 +71,6 @@ class Opened(Struct, dict=True):
     """One opening of the file: its connections, and what is remembered while it lasts.
 
     Args:
-        database: The connections.
-        meaning: The vectors.
-        read_only: Whether nothing may be written.
         identity: Device and inode of the file.
         reading: Held while a transaction begins that takes in what is new, so that none takes in
             less than an earlier one.

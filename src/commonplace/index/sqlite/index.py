@@ -62,7 +62,6 @@ class SqliteIndex:
     """Indexes of all owners, each in a folder of its own, which is made at its first use.
 
     Args:
-        folder_of: Names the folder of an owner.
         clock: Seconds since the epoch, for leases.
         open_meaning: Opens what compares vectors, in place of our own matrix.
     """

@@ -55,8 +55,6 @@ class BackgroundEncoder:
     Args:
         find: Where the weights are now; asked on the thread, so it may fetch.
         home: Keeps the hash of weights that are trusted on first use.
-        load: Loads what was found.
-        retry_s: See RETRY_S.
         shows_paths: Whether the reason why there is none names the folder that was searched.
     """
 

@@ -75,12 +75,9 @@ class Filing:
     Thread-safe. `close` it before the process ends.
 
     Args:
-        index: What is kept behind the sources.
         sources: Looked at before each search.
-        encoder: The slot of the encoder that makes the vectors.
         holder: This process's name in leases.
         others: Sources that only the background looks at.
-        monotonic: Seconds that never go back.
         quoting: Gives the refs of entries that quote some others, so that they are erased with
             them.
         elsewhere: Gives the indexes of others that follow the same sources, with those of some

@@ -19,7 +19,6 @@ class LazySource:
     """A source whose journal may appear later: until then it has a name and no entries.
 
     Args:
-        name: Its name, there or not.
         is_there: A check of a file or two that never raises.
         find: Opens the source once it is there.
     """

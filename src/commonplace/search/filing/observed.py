@@ -24,7 +24,6 @@ class ObservedFiling:
 
     Args:
         open_filing: Returns the filing, the same at each call; called when it is first needed.
-        observer: Hears of it.
         defers: Whether new entries, and the vectors of edited ones, are left to the next search or
             server: a command that logs a line waits for the journal alone.
     """

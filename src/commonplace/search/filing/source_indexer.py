@@ -38,7 +38,6 @@ class BackgroundStep:
     """A thread that does one thing each time it is asked; asked while busy, it does it once more.
 
     Args:
-        do: The thing.
         name: Of the thread, which starts with the first call.
         over: Notified each time it is done.
     """
@@ -100,11 +99,7 @@ class SourceIndexer:
     """Follows one source: one thread checks whether it moved on, another files what changed.
 
     Args:
-        index: Where changes are filed.
-        source: What is followed.
         over: Notified whenever something ends or makes progress.
-        monotonic: Seconds that never go back.
-        on_changes: Called with what was just filed.
         on_filed: Called when its own thread has filed all there were, or has looked at every entry.
         on_scanned: Called with its name when a scan is over, whatever it found.
         sweeping: Held by the one source whose sweep has its turn.
