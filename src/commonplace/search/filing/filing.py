@@ -293,9 +293,9 @@ class Filing:
         for indexer, turn in asked:
             if not indexer.has_looked(turn):
                 if indexer.is_worth_waiting and not indexer.has_part:
-                    indexer.give_up()
+                    indexer.is_silent = True
                 missing.append(indexer)
-            elif indexer.is_in_trouble:
+            elif indexer.trouble:
                 missing.append(indexer)
         if self._monotonic() - self._swept_at >= policy.SWEEP_EVERY_S:
             self._sweep_aside()
@@ -321,8 +321,8 @@ class Filing:
             before = [(indexer, indexer.steps) for indexer in rest]
             if not self._wait(partial(_has_progressed, before, under_way), policy.SILENT_S):
                 for indexer in rest:
-                    indexer.give_up()
-        return self._report_behind([x for x, _ in asked if x.is_silent or x.is_in_trouble])
+                    indexer.is_silent = True
+        return self._report_behind([x for x, _ in asked if x.is_silent or x.trouble])
 
     def _let_expire(self) -> None:
         """Have forgotten what has expired; what cannot be is hidden, and `doctor` names it."""

@@ -137,11 +137,13 @@ class SourceIndexer:
         self._behind = 0
         self._began = self._went_on_at = monotonic()
         self._closed = False
-        self._trouble = ""
-        self._has_part = False
-        self._is_long = False
-        self._is_silent = False
-        self._met_damage = False
+        self.trouble = ""
+        """Why the last attempt to file what changed failed; empty where it did not."""
+        self.has_part = False
+        """Whether some of what changed is filed and the rest is not."""
+        self.is_silent = False
+        """Set where it was waited for in vain, until it shows a sign of life."""
+        self._is_long = self._met_damage = False
         self._applying = threading.Lock()
         self._forgotten: list[set[str]] = []
         self.steps = 0
@@ -181,41 +183,22 @@ class SourceIndexer:
     @property
     def is_worth_waiting(self) -> bool:
         """Whether it may be over soon: not where its filing proves long, nor where it is silent."""
-        return not (self._is_long or self._is_silent)
-
-    @property
-    def has_part(self) -> bool:
-        """Whether some of what changed is filed and the rest is not."""
-        return self._has_part
+        return not (self._is_long or self.is_silent)
 
     @property
     def is_busy(self) -> bool:
         """Whether it is in the midst of a long filing that goes on."""
-        return self._has_part and self._monotonic() - self._went_on_at < policy.SILENT_S
-
-    def give_up(self) -> None:
-        """Wait for it no more until it shows a sign of life."""
-        self._is_silent = True
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether it was given up and has shown no sign of life since."""
-        return self._is_silent
+        return self.has_part and self._monotonic() - self._went_on_at < policy.SILENT_S
 
     def why(self) -> str:
         """What a reader must know of this source now, as one sentence; empty for nothing."""
-        if self._trouble:
-            return f"Not every entry of {self.journal} could be filed: {self._trouble}"
-        if self._is_silent:
+        if self.trouble:
+            return f"Not every entry of {self.journal} could be filed: {self.trouble}"
+        if self.is_silent:
             return (
                 f"{self.journal} does not answer, it may be locked; a later search may find more."
             )
         return f"Entries of {self.journal} are still being filed; a later search may find more."
-
-    @property
-    def is_in_trouble(self) -> bool:
-        """Whether the last attempt to file what changed failed."""
-        return bool(self._trouble)
 
     def take_damage(self) -> bool:
         """Whether the index proved damaged since this was last asked."""
@@ -278,10 +261,10 @@ class SourceIndexer:
             self._on_filed(self.source)
 
     def _end(self, exc: Exception | None) -> None:
-        before = self._trouble
-        self._trouble = explain(exc, shows_paths=self._shows_paths) if exc else ""
-        self._has_part = self._is_long = self._is_silent = False
-        if exc and self._trouble != before and not self._closed:
+        before = self.trouble
+        self.trouble = explain(exc, shows_paths=self._shows_paths) if exc else ""
+        self.has_part = self._is_long = self.is_silent = False
+        if exc and self.trouble != before and not self._closed:
             log_failure(f"{self.source.name} was not filed", exc)
 
     def forget(self, refs: Sequence[str]) -> None:
@@ -382,7 +365,7 @@ class SourceIndexer:
         took = self._went_on_at - self._began
         with self._over:
             self.steps += 1
-            self._has_part, self._is_silent = not is_last, False
+            self.has_part, self.is_silent = not is_last, False
             self._is_long = not is_last and took >= policy.LONG_FILING_S
             self._over.notify_all()
 
