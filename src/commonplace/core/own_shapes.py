@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST, LONGEST, SHORTEST = 100, 300, 4
 MOST_REPEATS, MOST_TIMES = 8, 200
 
-_PIECE = re.compile(
+_TOKEN = re.compile(
     r"(?P<group>\(\?:)|(?P<end>\))|(?P<choice>\|)"
     r"|(?P<atom>\\[dDwWsS]|\\[^A-Za-z0-9]|\[\^?\]?(?:\\.|[^\]\\])*\]|[^\\\[\](){}*+?|^$])"
     r"|(?P<place>\\[bB]|[$^])|(?P<repeat>[*+?]|\{\d{1,3}(?:,\d{0,3})?\})",
@@ -62,18 +62,18 @@ def _bounded(text: str) -> str:
     open_groups: list[list[str]] = [[]]
     at = repeats = 0
     while at < len(text):
-        piece = _PIECE.match(text, at)
-        if piece is None:
+        token = _TOKEN.match(text, at)
+        if token is None:
             raise ValueError(f"{text[at : at + 10]!r} is not taken: use signs, [..] and (?:..|..)")
-        at, said = piece.end(), piece[0]
-        if piece["group"]:
+        at, said = token.end(), token[0]
+        if token["group"]:
             open_groups.append([])
             continue
-        if piece["end"]:
+        if token["end"]:
             said = f"(?>{''.join(open_groups.pop())})"
             if not open_groups:
                 raise ValueError("a bracket is closed that was not opened")
-        elif piece["repeat"]:
+        elif token["repeat"]:
             repeats += 1
             said = _repeated(open_groups[-1].pop() if open_groups[-1] else "|", said)
         open_groups[-1].append(said)

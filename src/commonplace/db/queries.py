@@ -67,8 +67,8 @@ def split_statements(sql: str) -> list[str]:
     (`executescript` would commit it first.) Raises: Internal when the last one has no end.
     """
     statements, pending = [], ""
-    for piece in re.split("(?<=;)", sql):
-        pending += piece
+    for part in re.split("(?<=;)", sql):
+        pending += part
         if sqlite3.complete_statement(pending):
             statements.append(pending.strip())
             pending = ""

@@ -83,7 +83,7 @@ class Explained(Protocol):
 
     @property
     def legs(self) -> Mapping[str, float]:
-        """The share of the score that each leg gave; empty where it was only listed."""
+        """What words and meaning gave to the score; empty where it was only listed."""
 
 
 class Chained(Protocol):
@@ -164,7 +164,7 @@ def _end_of(link: ChainLink, zone: tzinfo) -> str:
 
 
 def explanation_of(hit: Explained) -> str:
-    """How a score came about, in a line: the share of each leg, unless the newest were listed."""
+    """How a score came about, in a line: what gave how much, unless the newest were listed."""
     if not hit.legs or hit.score is None:
         return "By its time alone."
     legs = " + ".join(f"{share:.3f} {name}" for name, share in hit.legs.items())

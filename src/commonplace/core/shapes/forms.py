@@ -64,10 +64,10 @@ _UUID = r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _HEX = r"[0-9a-f]+|[0-9A-F]+"
 _BASE32 = r"(?![0-9A-F]+$)(?=[A-Z]*[2-7][A-Z]*[2-7])[A-Z2-7]{16,128}"
 _BETWEEN = r"[^A-Za-z0-9]+"
-_PIECES = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+"
+_NAME_PARTS = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+"
 _SIGNS = r"[!@#$%^&*+?~|]"
 
-_LONGEST_PIECE, _LONGEST_OF_LONG = 3.3, 3.8
+_LONGEST_PART, _LONGEST_OF_LONG = 3.3, 3.8
 """Letters or digits that stand together in a random string, on average; in a name 4 and more."""
 
 _FEWEST_OF_LONG, _FEWEST_WITHOUT_DIGIT, _FEWEST_OF_HEX = 24, 20, 24
@@ -94,7 +94,7 @@ def is_random(text: str) -> bool:
         len(longest) < _FEWEST_WITHOUT_DIGIT or longest.islower() or longest.isupper()
     ):
         return False
-    return _is_dense(longest, len(regex(_PIECES).findall(longest)))
+    return _is_dense(longest, len(regex(_NAME_PARTS).findall(longest)))
 
 
 def is_signed(text: str) -> bool:
@@ -104,7 +104,7 @@ def is_signed(text: str) -> bool:
         len(text) >= _FEWEST_OF_SIGNED
         and len(set(signs)) >= _FEWEST_SIGNS
         and bool(regex(_DIGIT).search(text))
-        and _is_dense(text, len(regex(_PIECES).findall(text)) + len(signs))
+        and _is_dense(text, len(regex(_NAME_PARTS).findall(text)) + len(signs))
     )
 
 
@@ -199,6 +199,6 @@ def is_chosen(text: str, *, strict: bool = False) -> bool:
     )
 
 
-def _is_dense(text: str, pieces: int) -> bool:
-    longest = _LONGEST_PIECE if len(text) < _FEWEST_OF_LONG else _LONGEST_OF_LONG
-    return len(text) <= pieces * longest
+def _is_dense(text: str, parts: int) -> bool:
+    longest = _LONGEST_PART if len(text) < _FEWEST_OF_LONG else _LONGEST_OF_LONG
+    return len(text) <= parts * longest

@@ -18,7 +18,7 @@ _HEIGHT = 8
 
 
 def shares(parts: Sequence[tuple[str, float]], *, whole: float = 1.0) -> Markup:
-    """A bar of parts laid end to end, such as what each leg gave to a score."""
+    """A bar of parts laid end to end, such as what words and meaning gave to a score."""
     said = ", ".join(f"{name} {share:.2f}" for name, share in parts)
     drawn = []
     at = 0.0

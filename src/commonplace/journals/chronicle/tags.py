@@ -51,7 +51,7 @@ _IDIOMS = (
     r"ship(?:ped|ping) (?:the |a |two |some |\w+ )?(?:parcels?|packages?|boxes|orders?|gifts?)",
 )
 
-# What can be reviewed, be down, be broken or be tidied: bounds for verbs too common to stand alone.
+# What can be reviewed, be down, be broken or cleaned: bounds for verbs too common to stand alone.
 _CODE = (
     r"(?:code|modules?|class(?:es)?|functions?|methods?|handlers?|imports?|logic|scripts?|helpers?"
     r"|files?|config\w*|components?|services?|packages?|librar(?:y|ies)|tables?|columns?|variables?"

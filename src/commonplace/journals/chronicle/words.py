@@ -39,9 +39,9 @@ class Words:
             for word in words
             if not (parts := _PART.findall(word.casefold())) or not STOP_WORDS.issuperset(parts)
         ]
-        asked = {piece: match for word in content or words for piece, match in _pieces(word)}
+        asked = {term: match for word in content or words for term, match in _terms(word)}
         stems = _stems(list(asked)[:MOST_WORDS])
-        self.phrases = tuple(asked[piece] for piece in stems)
+        self.phrases = tuple(asked[term] for term in stems)
         # Stemming replaces what a word ends with: all but the last character begins its forms, but
         # for irregular ones.
         plain = {stem for each in stems.values() for stem in each if stem.isascii()}
@@ -88,14 +88,14 @@ def _stems(words: list[str]) -> dict[str, list[str]]:
     return stems
 
 
-def _pieces(word: str) -> Iterator[tuple[str, str]]:
+def _terms(word: str) -> Iterator[tuple[str, str]]:
     """A word, and how it is matched: as a phrase; of a script without spaces each pair."""
     if words_text(word) == word:
         yield word, _quoted(_folded(word))
         return
-    for piece in _folded(word).split():
+    for term in _folded(word).split():
         # A character by itself may be half of a pair there.
-        yield piece, _quoted(piece) + ("*" if len(piece) == 1 else "")
+        yield term, _quoted(term) + ("*" if len(term) == 1 else "")
 
 
 def _folded(text: str) -> str:

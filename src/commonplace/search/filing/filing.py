@@ -104,18 +104,11 @@ class Filing:
         hidden: Hidden = nothing_hidden,
         expire: Callable[[], object] | None = None,
     ) -> None:
-        self._hidden = hidden
-        self._expire = expire
+        self._index, self._sources, self._encoder = index, sources, encoder
+        self._holder, self._monotonic, self._shows_paths = holder, monotonic, shows_paths
+        self._quoting, self._elsewhere, self._observer = quoting, elsewhere, observer
+        self._hidden, self._expire = hidden, expire
         self._expiring = threading.Lock()
-        self._shows_paths = shows_paths
-        self._index = index
-        self._sources = sources
-        self._encoder = encoder
-        self._holder = holder
-        self._monotonic = monotonic
-        self._quoting = quoting
-        self._elsewhere = elsewhere
-        self._observer = observer
         self._state = threading.Condition()
         self._over = threading.Condition()
         self._sweeping = threading.Lock()

@@ -146,8 +146,7 @@ class SourceIndexer:
         self._is_long = self._met_damage = False
         self._applying = threading.Lock()
         self._forgotten: list[set[str]] = []
-        self.steps = 0
-        """Goes up with everything that is done, so that who waits sees that it goes on."""
+        self.steps = 0  # goes up with all that is done: who waits sees that it goes on
 
     @property
     def journal(self) -> str:
