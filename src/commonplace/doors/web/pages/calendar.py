@@ -74,8 +74,7 @@ def today(visit: Visit) -> Redirect:
 def period(visit: Visit) -> WebPage:
     """One period."""
     zone, key = visit.zone, visit.parts["key"]
-    found = find_period_key(key, zone)
-    if found is None:
+    if (found := find_period_key(key, zone)) is None:
         raise Invalid(
             f"No such time: {opening(key, 60)!r}.",
             hint="Use 2026, 2026-11, 2026-W47, 2026-11-23 or 2026-11-23T10.",
