@@ -58,6 +58,7 @@ class PrivateWiring:
         self.wiring = context.wiring
         self._has_looked = False
         self._announced: GoneNotes | None = None
+        self._records: list[tuple[int, int]] = []
 
     @locked_cached_property
     def journal(self) -> PrivateJournal:
@@ -156,9 +157,14 @@ class PrivateWiring:
 
         The folders are looked at once; what comes later is noticed by searches. Never raises.
         """
-        context = self._context
-        if context.settings.project is None or not _list_folder(context.reach / NOTES):
+        if self._context.settings.project is None:
             return ()
+        from commonplace.journals.private.copy_record import RECORD
+
+        records = [_state_of(x / RECORD) for x in _list_folder(self._context.reach / NOTES)]
+        if not records or (self._has_looked and records == self._records):
+            return ()
+        self._records = records
         with self.wiring, suppress(CommonplaceError):  # `doctor` names what is wrong
             recovery = self.journal.recovery
             is_first, self._has_looked = not self._has_looked, True
@@ -370,6 +376,15 @@ def recoveries_in(home: Path, clock: Clock) -> Iterator[tuple[Path, NotesRecover
             ignored=IgnoredDays(),
         )
         yield folder, recovery
+
+
+def _state_of(file: Path) -> tuple[int, int]:
+    """What differs once a file was replaced."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_ino
 
 
 def _list_folder(folder: Path) -> list[Path]:
