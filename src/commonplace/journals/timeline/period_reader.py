@@ -140,7 +140,7 @@ class PeriodReader:
                     count=count_of(row),
                     is_behind=is_due,
                 )
-            elif _has_shown(conn, each):
+            elif conn.execute(sql()["has_shown"], each.row).fetchone()[0]:
                 yield self._without_rollup(conn, each)
 
     def _without_rollup(self, conn: sqlite3.Connection, span: PeriodSpan) -> StoredPeriod:
@@ -197,13 +197,3 @@ def count_of(entry: TimelineEntry | None) -> int:
     """How many entries a rollup counts; 0 for none."""
     counted = 0 if entry is None else entry.metadata.get("entries", 0)
     return counted if isinstance(counted, int) else 0
-
-
-def _has_shown(conn: sqlite3.Connection, span: PeriodSpan) -> bool:
-    """Whether anything that is shown lies in a period: entries, or rollups of smaller ones."""
-    asked = {
-        "level": span.number,
-        "start": render_time(span.start),
-        "end": render_time(span.end),
-    }
-    return bool(conn.execute(sql()["has_shown"], asked).fetchone()[0])

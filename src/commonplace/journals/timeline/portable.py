@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from commonplace.core.import_notes import NotesImport
-    from commonplace.journals.timeline.add import EntryAdder
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
 
@@ -156,8 +155,13 @@ class PortableTimeline:
             with self._timeline.database.writing() as conn:
                 adder = self._timeline.adder(conn, self._timeline.clock())
                 for item in batch:
-                    if not self._is_known(conn, item):
-                        planned[item.ref] = _version_in(adder, item)
+                    if self._is_known(conn, item):
+                        continue
+                    version = ""  # what is left of one that has expired has none
+                    if isinstance(item, PortableMoment):
+                        draft = _draft_of(item)
+                        version = adder.row(draft, item.at, draft.id)["hash"].hex()
+                    planned[item.ref] = version
                 noting.put_planned(planned)
                 added += self._write(conn, batch)
             noting.put_added(planned)
@@ -232,14 +236,6 @@ class PortableTimeline:
             if len(rows) < _AT_ONCE:
                 return
             timestamp, seq = rows[-1][time], rows[-1][0]
-
-
-def _version_in(adder: EntryAdder, item: PortableItem) -> str:
-    """The version that an entry will have; empty for what is left of one that has expired."""
-    if not isinstance(item, PortableMoment):
-        return ""
-    draft = _draft_of(item)
-    return str(adder.row(draft, item.at, draft.id)["hash"].hex())
 
 
 def _item_of(entry: TimelineEntry) -> PortableMoment:

@@ -367,9 +367,9 @@ SELECT EXISTS (
 WITH levels (number) AS (VALUES (0), (1), (2), (4))
 SELECT EXISTS (
     SELECT 1 FROM levels CROSS JOIN journal_entries AS e ON e.rollup_level = levels.number
-    WHERE levels.number < :level AND e.timestamp >= :start AND e.timestamp < :end
+    WHERE levels.number < :level AND e.timestamp >= :period_start AND e.timestamp < :period_end
       AND e.status = 'active' AND e.content <> '' AND e.entry_type <> 'profile_snapshot'
-) OR EXISTS (SELECT 1 FROM fed WHERE timestamp >= :start AND timestamp < :end);
+) OR EXISTS (SELECT 1 FROM fed WHERE timestamp >= :period_start AND timestamp < :period_end);
 
 -- name: count_shown
 -- How many entries are shown in a span.
