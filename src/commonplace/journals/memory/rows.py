@@ -49,7 +49,6 @@ _COLUMNS = {"text": "content", "at": "created_at", "updated": "updated_at", "wri
 """The columns that bear another name than the field."""
 
 _TIMES = frozenset({"at", "updated", "written"})
-_BOOLEANS = frozenset({"is_draft", "done"})
 _BEYOND = "9999-12-31T23:59:59.999999Z"
 
 
@@ -62,12 +61,15 @@ def record_of(
     """
     make, names = _FIELDS_READ[kind]
     fields = dict(zip(names, row, strict=True))
-    for name in _TIMES & fields.keys():
-        fields[name] = instant(fields[name]) if fields[name] else None
-    for name in _BOOLEANS & fields.keys():
-        fields[name] = bool(fields[name])
+    fields["at"] = instant(fields["at"])
+    if kind != "message":
+        fields["updated"] = instant(fields["updated"])
     if kind == "preference":
         fields["flags"] = _flags(fields["flags"])
+    else:
+        fields["written"] = instant(fields["written"]) if fields["written"] else None
+    if boolean := {"journal": "is_draft", "todo": "done"}.get(kind):
+        fields[boolean] = bool(fields[boolean])
     return make(**fields)
 
 
