@@ -12,7 +12,7 @@ from tests.doors.terminal import facts, run
 from commonplace.journals.table import JOURNALS
 
 SLOW = ["numpy", "onnxruntime", "tokenizers", "pydantic", "mcp", "rich"]
-VERBS = [f"commonplace.verbs.{row.name}.service" for row in JOURNALS]
+VERBS = [f"commonplace.verbs.{row.name}.{x}" for row in JOURNALS for x in ("service", "verbs")]
 
 
 QUICK = [
@@ -50,7 +50,8 @@ def test_it_opens_no_index_and_loads_no_model(words, tmp_path):
     """
     own = "chronicle" if words[0] == "log" else words[0]
     logs = ["logging.handlers", "socket"] if own in {"private", "chronicle"} else []
-    assert imported_by(words, [*SLOW, *VERBS, *logs]) == [f"commonplace.verbs.{own}.service"]
+    (verbs,) = imported_by(words, [*SLOW, *VERBS, *logs])
+    assert verbs.startswith(f"commonplace.verbs.{own}.")
     assert list(tmp_path.rglob("index.db")) == []
 
 
