@@ -290,7 +290,7 @@ def unknown_setting(named: str, key: str) -> Invalid:
 
 
 def _parsed(setting: Setting, layer: _Layer, home: Path | None, toolsets: Sequence[str]) -> Any:
-    origin = Origin(layer.origin(setting), layer.base, home, toolsets, layer.typed)
+    origin = Origin(layer.origin(setting), layer.base, home, toolsets, typed=layer.typed)
     return setting.parse(layer.values[setting.key], origin)
 
 

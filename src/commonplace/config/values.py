@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
-from typing import NamedTuple
 
 from commonplace.core.errors import Invalid
-from commonplace.core.own_shapes import own_patterns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +27,7 @@ _PRICE = re.compile(r"\d{1,6}(\.\d{1,6})?/\d{1,6}(\.\d{1,6})?", re.ASCII)
 _BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
-class Origin(NamedTuple):
+class Origin:
     """Where a value was found.
 
     Args:
@@ -41,19 +38,29 @@ class Origin(NamedTuple):
         typed: Whether it came with a type (TOML), not as mere text.
     """
 
-    name: str
-    base: str | Path
-    home: str | Path | None
-    toolsets: Sequence[str] = ()
-    typed: bool = False
+    def __init__(
+        self,
+        name: str,
+        base: str | Path,
+        home: str | Path | None,
+        toolsets: Sequence[str] = (),
+        *,
+        typed: bool = False,
+    ) -> None:
+        self.name = name
+        self.base = base
+        self.home = home
+        self.toolsets = toolsets
+        self.typed = typed
 
 
-class Start(NamedTuple):
+class Start:
     """What defaults are made from."""
 
-    environ: Mapping[str, str]
-    cwd: Path
-    home: Path | None
+    def __init__(self, environ: Mapping[str, str], cwd: Path, home: Path | None) -> None:
+        self.environ = environ
+        self.cwd = cwd
+        self.home = home
 
 
 def unknown(named: str, name: str, known: list[str], *, see: str = "") -> Invalid:
@@ -136,6 +143,8 @@ def parse_own_secrets(value: object, origin: Origin) -> tuple[str, ...]:
     """Texts and expressions of one's own secrets: a list, or one of them."""
     import json
 
+    from commonplace.core.own_shapes import own_patterns
+
     try:
         entries = value
         if isinstance(value, str):
@@ -197,8 +206,10 @@ def number_of(low: float, high: float) -> Callable[[object, Origin], float]:
     def parse(value: object, origin: Origin) -> float:
         number = value
         if isinstance(value, str) and not origin.typed:
-            with suppress(ValueError):
+            try:
                 number = float(value)
+            except ValueError:
+                number = None
         if (
             isinstance(number, (int, float))
             and not isinstance(number, bool)

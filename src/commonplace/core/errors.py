@@ -7,13 +7,13 @@ address of the machine stands in a field of its own, which a door may leave out.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Self
+    from typing import Self, TypeVar
 
-_E = TypeVar("_E", bound="CommonplaceError")
+    _E = TypeVar("_E", bound="CommonplaceError")
 
 # A place goes with the word that leads to it: "git failed in {place} (128)", "git -C {place} fsck".
 _PLACE = re.compile(r"(?: (at|in|of|on|to|for|from|-C))? \{place\}")
