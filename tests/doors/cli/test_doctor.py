@@ -225,7 +225,7 @@ def test_pending_entries_are_a_note(published_weights, no_weights, monkeypatch, 
 def test_leftovers_of_a_killed_write(tmp_path, index):
     """A temp that is old is told, and removed."""
     day = next((tmp_path / "home" / ".private-journal").iterdir())
-    temp = day / ".999999999-00000000-0123456789abcdef.tmp"
+    temp = day / ".00000000-0123456789abcdef.tmp"
     temp.write_text("half")
     os.utime(temp, (0, 0))
     assert f"{day} holds 1 leftover of interrupted writes." in notes()
