@@ -48,7 +48,7 @@ _SHORT, _SHORT_LISTED = 600, 200
 Of 400 to 800 none shows more of the evidence on all development sets; docs/retrieval.md has them.
 """
 
-_SAID_BY_REF = frozenset({"entry", "event", "message"})
+_SAID_BY_REF = frozenset({"entry", "event", "message", "turn"})
 """Kinds that the journal of the ref says already."""
 
 _SHORTER = (200, 100, 50)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from commonplace.core.merging import merge_guides, merge_tools
 from commonplace.journals.table import CLASSIC, DEFAULT, JOURNALS, PARTS, RECALL_TOOLS
-from commonplace.verbs.merging import merge_guides, merge_tools
 from commonplace.verbs.toolset import Toolset
 
 if TYPE_CHECKING:

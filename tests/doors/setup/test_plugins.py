@@ -105,15 +105,14 @@ def test_the_next_session_knows_what_one_wrote_and_said(client, install, session
     assert said(messages) == [f"user: {ASKED}", f"assistant: {DONE}"]
 
     def ref(results):
-        found = re.search(rf"transcripts:{client}/[\w.-]+#\d+", "\n".join(results))
-        return {"ref": found[0]}
+        return {"ref": re.search(r"`(t:[0-9a-f]{8}) ", "\n".join(results))[1]}
 
     script = (call("recall", query="What was said of the harbour gate?"), Call("open_ref", ref))
     with ScriptedModel(*script) as model:
         assert DONE in session(model, "What is left to do?")
     brief = re.search(r"<commonplace-brief>.*?</commonplace-brief>", model.asked[0], re.DOTALL)
     assert OPEN.removeprefix("TODO: ") in brief[0]
-    assert f"transcripts:{client}/{first}#" in model.given[0]
+    assert f"transcripts:{client}/{first}#" in model.given[1]
     assert ASKED in model.given[1]
     kept = transcripts(client)
     assert len(kept) == 2

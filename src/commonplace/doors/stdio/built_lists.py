@@ -10,7 +10,7 @@ import json
 import os
 
 from commonplace.config.quick import read_quick
-from commonplace.verbs.merging import merge_guides, merge_tools
+from commonplace.core.merging import merge_guides, merge_tools
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
