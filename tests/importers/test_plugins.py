@@ -72,6 +72,23 @@ def test_one_that_cannot_be_loaded_hinders_no_other(installed, diary):
     assert "Install it again with what brings `line-a-day`." in done.output
 
 
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("def find(", "cannot be loaded"),
+        ("def find(home, environ):\n    raise KeyError('HOME')", "failed: 'HOME'"),
+    ],
+)
+def test_one_that_is_broken_hinders_no_other(installed, code, said):
+    """Neither when it is loaded nor when it looks for its entries."""
+    (installed / "line_a_day.py").write_text(code)
+    listed = run("import")
+    assert listed.exit_code == 0
+    assert "  jrnl " in listed.stdout
+    assert said in listed.stdout
+    assert "line-a-day" in listed.stdout
+
+
 def test_an_unknown_name_is_told_from_all_that_there_are(installed):
     """Those of other distributions are among them."""
     done = run("import", "line-a-week")

@@ -110,12 +110,14 @@ def _read(member: IO[bytes], path: str, size: int) -> bytes:
 
 @contextmanager
 def _explained(path: str) -> Iterator[None]:
+    import lzma
     import zlib
     from zipfile import BadZipFile
 
+    broken = (BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
     try:
         yield
-    except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as exc:
+    except (*broken, UnicodeDecodeError) as exc:
         raise Invalid(
             "The archive {place} is damaged or encrypted.", hint="Export it again.", place=path
         ) from exc

@@ -46,6 +46,9 @@ class Plugin(NamedTuple):
                 return found.load()
             except ImportError as exc:
                 raise self._missing(exc.name or "A library") from exc
+            except (AttributeError, SyntaxError) as exc:
+                said = f"{self.name}, which another package adds, cannot be loaded: {exc}."
+                raise Unavailable(said, hint="Update that package, or remove it.") from exc
         raise self._missing(f"commonplace-{self.extra}" if self.extra else self.name)
 
     def _missing(self, what: str) -> Unavailable:

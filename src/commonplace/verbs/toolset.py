@@ -36,7 +36,7 @@ SAMPLER = "sampler"
 ENDS = "ends"
 """The parameter in which a write that keeps the end of an entry itself is handed it."""
 
-_NAMES = frozenset({"ref", "supersedes", "id", "path", "section", "tags", "project"})
+_NAMES = frozenset({"ref", "supersedes", "id", "path", "section", "tags", "project", "when"})
 """The arguments that name what is there, which may be known by what an answer showed of it."""
 
 EXPIRES = "expires"

@@ -145,12 +145,23 @@ def test_where_no_manager_runs_it_is_one_line_of_the_crontab(machine, monkeypatc
     name = shlex.quote("O'Hara 50%").replace("%", r"\%")
     line = f"COMMONPLACE_OWNER={name} {shlex.join(COMMAND)} >/dev/null"
     assert machine.table == f"3 * * * * {line} # commonplace-rollup\n"
-    others = "# mine\n\n0 4 * * * backup\n"
-    (machine.folder / "table").write_text(others + machine.table, "utf-8")
+    others = b"# mine\n\n0 4 * * * tar cf caf\xe9.tar \x0c /d\n"
+    table = machine.folder / "table"
+    table.write_bytes(others + table.read_bytes())
     rollup("--install")
-    assert machine.table.startswith(others)
+    assert table.read_bytes().startswith(others)
     assert len(rollup("--remove")["places"]) == 1
-    assert machine.table == others
+    assert table.read_bytes() == others
+
+
+def test_a_crontab_that_is_forbidden_hides_nothing(machine):
+    """What systemd had is taken away, and why nothing else was asked is said."""
+    machine.has("systemctl")
+    rollup("--install")
+    machine.has("crontab", "#!/bin/sh\necho 'You (me) are not allowed to.' >&2; exit 1\n")
+    facts = rollup("--remove")
+    assert len(facts["places"]) == 2
+    assert "not allowed" in facts["notes"][0]
 
 
 def test_launchd_is_given_an_agent(machine):

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from commonplace.core.errors import Conflict
+from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.journals.notebook.forget import NotebookHistory
 from commonplace.journals.notebook.format import ref_of
 from commonplace.journals.notebook.sync_checks import BACKUPS
@@ -92,6 +92,29 @@ def test_a_merge_is_ended_first(team):
     team.git(0, "commit", "-qm", "Both")
     forget(team, 0, entry)
     assert not holds(team, 0, "bakery")
+
+
+def test_what_a_person_commits_meanwhile_stays(team):
+    """The branches were built from what they were before: nothing is moved."""
+    entry = team.write(0, "door", SECRET)
+    cut, made = cutter(shingles_of(SECRET)), []
+
+    def meanwhile(content):
+        if not made:
+            (team.place(0) / "mine.txt").write_text("mine")
+            team.git(0, "add", "mine.txt")
+            team.git(0, "commit", "-q", "-m", "Mine.")
+            made.append(team.head(0))
+        return cut(content)
+
+    history = NotebookHistory(team.notes[0])
+    with pytest.raises(CommonplaceError):
+        history.forget([ref_of("door", entry)], meanwhile, keep_until=None)
+    assert [team.head(0)] == made
+    assert (team.place(0) / "mine.txt").read_text() == "mine"
+    forget(team, 0, entry)
+    assert not holds(team, 0, "bakery")
+    assert team.git(0, "log", "-1", "--format=%s", "main") == "Mine.\n"
 
 
 def test_a_tag_is_named_and_stays(team):

@@ -14,6 +14,7 @@ from tests.verbs.recall_world import NOW, ask
 
 from commonplace.core.clock import period_key
 from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.refs import short_ref
 from commonplace.journals.timeline.entry import LEVELS, TimelineDraft, find_rollup_key, rollup_id
 from commonplace.journals.timeline.journal import TimelineJournal
 from commonplace.search.filing.port import Pending
@@ -208,6 +209,9 @@ def test_a_ref_is_told_whole(app):
     (whole,) = answer.facts["entries"]
     assert (whole["ref"], whole["text"], whole["cut"]) == (ref, long, False)
     assert f"{ref} 2026-10-07 14:05 raw\n{long}\n" in answer.text
+    app.filing.catch_up()
+    short = short_ref("timeline:rollup_daily_20261007")
+    assert ask(app, "timeline_range", when=short).facts["entries"]
     (day,) = ask(app, "timeline_range", when="timeline:rollup_daily_20261007").facts["entries"]
     assert "Line 2 of it" in day["text"]
     with pytest.raises(NotFound, match=r"No entry 'nothing'\."):

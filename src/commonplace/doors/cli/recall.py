@@ -42,7 +42,7 @@ recall = VerbCommand(
     shows the interval it was read as. --journal and --kind may be given several times.
     """,
     argument=click.Argument(["query"], nargs=-1, required=True),
-    defaults={"limit": 10},  # a screen; a model reads more
+    defaults={"limit": 10, "budget_tokens": 1500},  # a screen, whole
     files=file_quickly,
 ).command()
 search = copy.copy(recall)

@@ -34,6 +34,8 @@ _MADE = "Made by `commonplace rollup --install`; `commonplace rollup --remove` t
 _MINUTE = 3
 """Past each hour: its last entries are written by then."""
 _WAIT_S = 30.0
+_NO_CRONTAB = ("no crontab", "can't open")
+"""What cron, and busybox, say of a user who has none yet."""
 
 
 class _Timer(Protocol):
@@ -79,10 +81,17 @@ def install_timer(home: Path, platform: str = sys.platform) -> Answer:
 
 def remove_timer(home: Path, platform: str = sys.platform) -> Answer:
     """Take our timer away, whichever it was; none is no error. Raises: Unavailable."""
-    timers = _timers(_machine(home, platform))
-    places = [place for timer in timers for place in timer.remove()]
+    places: list[str] = []
+    failed: list[Unavailable] = []
+    for timer in _timers(_machine(home, platform)):
+        try:
+            places += timer.remove()
+        except Unavailable as exc:  # it may forbid its use to this user, who has none there then
+            failed.append(exc)
+    if failed and not places:
+        raise failed[0]
     text = f"Removed: {', '.join(places)}." if places else "There is no timer of ours."
-    return Answer(text=text, facts={"places": places})
+    return Answer(text=text, facts={"places": places}, notes=[str(exc) for exc in failed])
 
 
 def _machine(home: Path, platform: str) -> Machine:
@@ -250,9 +259,11 @@ class _Crontab(Struct, frozen=True):
     def _lines(self) -> list[str]:
         """The lines that it has; a user who has no crontab yet has none. Raises: Unavailable."""
         done = _run("crontab", "-l")
-        if done.returncode and "no crontab" not in done.stderr:
-            raise Unavailable(f"crontab -l failed: {_said(done)}.", hint="Try it yourself.")
-        return done.stdout.splitlines() if not done.returncode else []
+        if not done.returncode:
+            return done.stdout.removesuffix("\n").split("\n") if done.stdout else []
+        if any(said in done.stderr for said in _NO_CRONTAB):
+            return []
+        raise Unavailable(f"crontab -l failed: {_said(done)}.", hint="Try it yourself.")
 
     def _write(self, lines: Sequence[str]) -> None:
         _require("crontab", "-", given="".join(f"{line}\n" for line in lines))
@@ -293,8 +304,8 @@ def _run(program: str, *arguments: str, given: str = "") -> subprocess.Completed
             [found, *arguments],
             input=given,
             capture_output=True,
-            text=True,
-            errors="replace",
+            encoding="utf-8",
+            errors="surrogateescape",  # what others wrote goes back as it was
             timeout=_WAIT_S,
             check=False,
         )
@@ -312,4 +323,5 @@ def _require(program: str, *arguments: str, given: str = "") -> None:
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:
     said = " ".join((done.stderr or done.stdout).split()).rstrip(".")
+    said = said.encode("utf-8", "replace").decode()
     return opening(said, 200) or f"exit {done.returncode}"

@@ -41,7 +41,7 @@ from commonplace.journals.notebook.work_tree import WorkTree
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from commonplace.journals.git.repo import GitRepository
+    from commonplace.journals.git.repo import GitRepository, Head
     from commonplace.journals.notebook.journal import Notebook
 
 _MESSAGE = b"An entry was forgotten.\n\nCommonplace: forgotten\n"
@@ -88,14 +88,18 @@ class NotebookHistory:
             )
         message_of = self._new_message(refs, without_context)
         with notebook.repo.locked() as repo:
-            repo.writable_head()
+            head = repo.writable_head()
             tree = WorkTree(repo)
             tree.refresh()  # what a process left that was killed after it had moved the branch
+            # Before anything is built: a branch that a person moves meanwhile is not moved back.
+            former = list_refs(repo, _BRANCHES)
             made, changed = rewrite_branches(repo, cut, message_of)
             leading = find_leading(repo, changed) if changed else None
             notes: list[str] = []
             if leading is not None:
-                notes += self._put_in_place(repo, made, changed, leading, keep_until)
+                notes += self._put_in_place(
+                    repo, head, former, made, changed, leading=leading, keep_until=keep_until
+                )
             notes += self._settle(repo, tree, leading)
         self._remake_ledger()
         return tuple(notes)
@@ -103,13 +107,15 @@ class NotebookHistory:
     def _put_in_place(
         self,
         repo: GitRepository,
+        head: Head,
+        former: Mapping[str, str],
         made: Mapping[str, str],
         changed: Sequence[str],
+        *,
         leading: Mapping[str, str],
         keep_until: datetime | None,
     ) -> list[str]:
         """Move the branches to what was made of them, and let the folder follow."""
-        head, former = repo.head(), list_refs(repo, _BRANCHES)
         self._refuse_work_trees(repo, made, changed)
         changes = compare_trees(repo, head.commit, made[head.branch])
         refuse_edits(repo, head.commit, changes, act="forget")

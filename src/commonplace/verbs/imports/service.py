@@ -169,10 +169,14 @@ class ForeignImport:
         for name in (*OURS, *list_others()):
             try:
                 importer = load_importer(name)
-            except Unavailable as exc:
-                failed.append(exc)
-            else:
                 found[name] = importer, [*importer.find(self._home, self._environ)]
+            except CommonplaceError as exc:
+                failed.append(exc)
+            except Exception as exc:
+                if name in OURS:
+                    raise
+                said = f"The importer {name}, which another package adds, failed: {exc}."
+                failed.append(Unavailable(said, hint="Update that package, or remove it."))
         return found, failed
 
     def go_through(

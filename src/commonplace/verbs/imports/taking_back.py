@@ -241,7 +241,8 @@ class _JournalPart:
         going = {key: (entry.ref, entry.version) for key, entry in batch.items()}
         self.record.put_going(going)
         refs, notes = self._journal.remove(dict(going.values()))
-        gone = {key: entry for key, entry in going.items() if entry[0] in {*refs}}
+        removed = {*refs}
+        gone = {key: entry for key, entry in going.items() if entry[0] in removed}
         notes = [*notes, *self._journal.unfile(gone)]
         self.record.put_going({})
         share.entries += len(gone)
