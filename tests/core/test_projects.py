@@ -14,10 +14,10 @@ import pytest
 from tests.cases import cases
 from tests.repositories import add_work_tree, git, make_repository
 
+from commonplace.core import PROJECT_FILE
 from commonplace.core.projects import (
     CLONES,
     JOINED,
-    PROJECT_FILE,
     find_project,
     git_folder_of,
     is_system_folder,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from commonplace.core.projects import PROJECT_FILE
+from commonplace.core import PROJECT_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

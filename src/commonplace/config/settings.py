@@ -17,9 +17,10 @@ from commonplace.config.files import LARGEST, project_files, user_settings_file
 from commonplace.config.table import SECTIONS, SETTINGS, Setting, build_settings
 from commonplace.config.toml_edit import TomlValue, set_toml_value, unset_toml_value
 from commonplace.config.values import ENV_PREFIX, Origin, Start, embed_model, unknown
+from commonplace.core import PROJECT_FILE
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.files import locked, make_folder, may_exist, regular_file, replace_file
-from commonplace.core.projects import HERE, PROJECT_FILE, project_of
+from commonplace.core.projects import HERE, project_of
 from commonplace.core.toml import parse_toml
 from commonplace.journals.table import TOOLSETS, with_parts
 

@@ -12,12 +12,13 @@ import os
 import sys
 from itertools import islice
 
+from commonplace.core import PROJECT_FILE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import ModuleType
 
-PROJECT_FILE = ".commonplace.toml"
 HERE = "here"
 """What `project` says in a PROJECT_FILE whose folder is a project by itself."""
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from commonplace.core import PROJECT_FILE
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.files import locked, remove_file, replace_file
 from commonplace.core.projects import (
     CLONES,
     JOINED,
-    PROJECT_FILE,
     clones_of,
     git_folder_of,
     project_of,
