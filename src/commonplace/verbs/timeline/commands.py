@@ -18,7 +18,6 @@ from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.present import AFTER_DOUBT
 from commonplace.core.rollups import ranked
 from commonplace.core.text import counted, opening
-from commonplace.core.values import Interval
 from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.entry import (
     LEVELS,
@@ -37,7 +36,7 @@ from commonplace.journals.timeline.period_reader import PeriodReader, StoredPeri
 from commonplace.verbs.answers import CAUTION, answer_of, interval_facts, time_lines
 from commonplace.verbs.renderer import Renderer
 from commonplace.verbs.timeline.drill_down import drill_down, with_others
-from commonplace.verbs.timeline.lines import NOTHING, figures_lines, state_of
+from commonplace.verbs.timeline.lines import NOTHING, figures_lines, state_of, when_of
 from commonplace.verbs.timeline.reading import parse_interval, read_period
 from commonplace.verbs.timeline.service import parse_period
 
@@ -385,7 +384,7 @@ def _shown_period(
     *,
     is_plain: bool,
 ) -> Answer:
-    lines = [f"{node.key}, {render_interval(Interval(start=rollup.start, end=rollup.end), zone)}"]
+    lines = [f"{node.key}, {when_of(rollup, zone)}"]
     lines.append(f"{rollup.ref}, {state_of(rollup)}")
     lines += figures_lines(rollup.metadata)
     if not rollup.content:
