@@ -1,6 +1,6 @@
 """The timeline's verbs, shared by tools, commands and library: one owner's journal and its search.
 
-Values in, values out: `verbs.timeline` puts them into words.
+Values in, values out: `lines` and `tools` beside it put them into words.
 """
 
 from __future__ import annotations
