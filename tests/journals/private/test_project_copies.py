@@ -360,6 +360,34 @@ def test_a_copy_that_cannot_be_written_stops_no_write(world, journal):
     assert [*copied(world).values()] == ["low"]
 
 
+@pytest.mark.parametrize("verb", ["delete", "edit"])
+def test_what_another_process_does_to_a_note_before_it_is_copied(world, journal, monkeypatch, verb):
+    """The copy has what is there then: nothing, or the new text."""
+    write(journal, "low")
+    keep = journal.copies.keep
+
+    def keep_late(place, *written):
+        other = world.open()
+        if verb == "delete":
+            other.delete(place.ref)
+        else:
+            other.edit(place.ref, "## Project Notes\n\nebb")
+        keep(place, *written)
+
+    monkeypatch.setattr(journal.copies, "keep", keep_late)
+    write(journal, "high")
+    originals = {x.name: x.read_bytes() for x in world.project_root.glob("*/*.md")}
+    assert {x.name: x.read_bytes() for x in world.copies.glob("*/*/*.md")} == originals
+
+
+def test_a_note_that_is_too_large_for_a_copy_is_written(world, journal, monkeypatch):
+    """As one of another program is passed over by a look."""
+    monkeypatch.setattr("commonplace.journals.private.project_copies.LARGEST_FILE", 300)
+    write(journal, "low", "x" * 300)
+    assert len([*world.project_root.glob("*/*.md")]) == 2
+    assert [*copied(world).values()] == ["low"]
+
+
 def test_a_note_whose_copy_cannot_be_removed_stays_whole(world, journal):
     """Else a text that was to go would be left, and nobody told."""
     (path,) = write(journal, "low")

@@ -50,6 +50,7 @@ from commonplace.journals.private.places import (
     is_another_users,
     list_places,
     read_bytes,
+    stamp_of,
 )
 from commonplace.journals.private.project_roots import digest_in
 from commonplace.journals.private.roots import project_root
@@ -108,15 +109,18 @@ class ProjectCopies:
         self._folder = folder
         self._clock = clock
 
-    def keep(self, place: EntryPlace, content: bytes, changed_ns: int) -> None:
-        """Copy a note that was just written.
+    def keep(self, place: EntryPlace, content: bytes, status: os.stat_result) -> None:
+        """Copy a note that was just written; as `mirror` where it is another or gone by now.
 
         Never raises: what was written stays written, and the next look copies what is missing.
         """
         if self._covers(place.root):
             with _logged(), self._locked(place.root) as (copy, record):
+                if not _is_the_file(place, status):
+                    self._mirror(copy, place, record)
+                    return
                 _note_day(copy, place, record)
-                _put(copy.path / place.relative, content, changed_ns)
+                self._copy(copy, place, content, status)
 
     def mirror(self, place: EntryPlace) -> None:
         """Copy one note as it is now, or remove the copy where it is not there; as `keep` else."""
@@ -401,7 +405,8 @@ class ProjectCopies:
     ) -> str:
         """Copy a note; why that could not be done, empty where it was."""
         try:
-            self._copy(copy, note_in(root, name))
+            place = note_in(root, name)
+            self._copy(copy, place, *_read(place))
             self._drop_moved(copy, name, others)
         except (CommonplaceError, OSError) as exc:
             return str(exc)
@@ -433,11 +438,9 @@ class ProjectCopies:
             self._remove(copy, place.relative)
             return
         _note_day(copy, place, record)
-        self._copy(copy, place)
+        self._copy(copy, place, *_read(place))
 
-    def _copy(self, copy: Root, place: EntryPlace) -> None:
-        with revealed():
-            content, status = read_bytes(place)
+    def _copy(self, copy: Root, place: EntryPlace, content: bytes, status: os.stat_result) -> None:
         if len(content) > LARGEST_FILE or is_another_users(status.st_uid):
             return
         _put(copy.path / place.relative, content, status.st_mtime_ns)
@@ -476,6 +479,21 @@ class ProjectCopies:
             if not days_of(copy) and not os.path.lexists(record.path):
                 remove_file(copy.path / RECORD)
                 os.rmdir(copy.path)
+
+
+def _read(place: EntryPlace) -> tuple[bytes, os.stat_result]:
+    """A note's bytes and status, expired or not. Raises: CommonplaceError."""
+    with revealed():
+        return read_bytes(place)
+
+
+def _is_the_file(place: EntryPlace, status: os.stat_result) -> bool:
+    """Whether a note is the file of this status still. Raises: OSError."""
+    try:
+        found = os.lstat(place.path)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(found, status) and stamp_of(found) == stamp_of(status)
 
 
 def _note_day(copy: Root, place: EntryPlace, record: CopyRecord) -> None:

@@ -246,7 +246,7 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
         """The entry that was written, made of what was written."""
         status, said = put_file(place, content, self.ignored)
         notes += said
-        self.copies.keep(place, content, status.st_mtime_ns)
+        self.copies.keep(place, content, status)
         return entry_in(place, content, status, self.zone)
 
     def write_keyed(
