@@ -104,6 +104,18 @@ def test_a_lost_overview_is_made_again_from_the_folder(book, notes):
     assert notes.read_section("api").overview == "We build REST."
 
 
+def test_a_lost_overview_is_made_again_with_its_own_line_ends(book, notes):
+    """The folder's file may have those of Windows, as git may lay it there."""
+    name = book.git("rev-parse", "HEAD:api.md").stdout.strip()
+    lose(book, name)
+    file = book.folder / "api.md"
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    assert repair(notes) == ["Put api.md back into git from the folder's file."]
+    assert found(notes) == []
+    assert book.git("cat-file", "-t", name).stdout == "blob\n"
+    assert b"\r\n" in file.read_bytes()
+
+
 def test_a_lost_commit_is_fetched_from_a_clone(book, notes, tmp_path):
     """Repair cannot make it again; the hint's command brings it back."""
     book.git("clone", "-q", "--no-local", str(book.folder), str(tmp_path / "clone"))

@@ -92,9 +92,10 @@ def repair(notebook: NotebookReader) -> list[str]:
             done.append(f"Brought the folder {repo.folder} up to its branch.")
         if done:
             done += tree.refresh()
-    for path in _restorable(notebook.repo, _check_objects(notebook.repo) or ""):
-        notebook.repo.git.run(["hash-object", "-w", "--no-filters", "--", path])
-        done.append(f"Put {path} back into git from the folder's file.")
+    tree = WorkTree(notebook.repo)
+    for path, blob in _restorable(notebook.repo, _check_objects(notebook.repo) or "").items():
+        if tree.restore_object(path, blob):
+            done.append(f"Put {path} back into git from the folder's file.")
     if _left_by_sync(notebook.repo):
         with locked(work_folder(notebook.repo)):
             remove_half_made(notebook.repo)
@@ -147,12 +148,12 @@ def _broken_objects(repo: GitRepository) -> Iterator[Problem]:
         )
 
 
-def _restorable(repo: GitRepository, faults: str) -> list[str]:
-    """The files whose objects are missing from git, and that the folder still has as they were."""
+def _restorable(repo: GitRepository, faults: str) -> dict[str, str]:
+    """By the paths of files that the folder has as they were, their blobs that git lacks."""
     missing = set(_MISSING.findall(faults))
     entries = list_tree(repo, repo.head().commit) if missing else {}
     tree = WorkTree(repo)
-    return [path for path, x in entries.items() if x.blob in missing and tree.has(path, x)]
+    return {p: x.blob for p, x in entries.items() if x.blob in missing and tree.has(p, x)}
 
 
 def _is_ledger_true(notebook: NotebookReader) -> bool:

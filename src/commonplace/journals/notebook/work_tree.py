@@ -281,6 +281,17 @@ class WorkTree:
             return found is None and entry is None
         return False
 
+    def restore_object(self, path: str, blob: str) -> bool:
+        """Put a blob back into git from the folder's file, if that has it; whether it is there."""
+        with translated(target := self._repo.folder / path):
+            found = _read_plain(target)
+        if found is not None and _has_crlf(found, blob):
+            source, given = ["--stdin"], found.replace(b"\r\n", b"\n")
+        else:
+            source, given = ["--no-filters", "--", path], b""
+        ran = self._repo.git.run(["hash-object", "-w", *source], stdin=given)
+        return ran.out.decode("ascii", "replace").strip() == blob
+
     def _update_files(
         self, commit: str, files: Mapping[str, str], contents: Mapping[str, bytes]
     ) -> tuple[list[str], list[str]]:
