@@ -24,6 +24,7 @@ from commonplace.journals.notebook.format import (
 )
 from commonplace.journals.notebook.ledger import Ledger
 from commonplace.journals.notebook.portable import PortableNotebook
+from commonplace.verbs.forgetting.shingles import cutter, shingles_of
 
 END = datetime(2027, 5, 9, 22, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -192,6 +193,31 @@ def test_an_entry_by_hand_expires_though_its_history_is_rewritten(team):
     assert listed(team, 0)[-1] == "By hand: the lock is new."
     team.now += HOUR
     assert "By hand: the lock is new." not in listed(team, 0)
+
+
+def test_an_entry_by_hand_stays_in_both_its_sections(team):
+    """What is cut elsewhere leaves its id, and so it keeps its place in either."""
+    team.hand(0, "The lock is new.", door="A lock.\n", garden="A gate.\n")
+    (line,) = team.notes[0].list_entries("door")
+    set_end(team, 0, line.id, team.now + HOUR)
+    forget(team, 0, team.write(0, "door", SECRET))
+    assert "bakery" not in team.git(0, "log", "-p")
+    assert (listed(team, 0)[-1], listed(team, 0, "garden")) == (line.summary, [line.summary])
+    assert [x.id for x in team.notes[0].list_entries("garden")] == [line.id]
+    team.now += HOUR
+    assert line.summary not in listed(team, 0) + listed(team, 0, "garden")
+
+
+def test_an_entry_by_hand_that_took_out_what_is_cut_stays_expired(team):
+    """Once nothing is left there to take out, it is read as an entry of the other section alone."""
+    team.hand(0, "The lock is new.", door=f"A lock.\n\n{SECRET}\n")
+    forgotten = cutter(shingles_of(SECRET))(f"A lock.\n\n{SECRET}\n".encode()).decode()
+    team.hand(0, "Say less.", door=forgotten, garden="A gate.\n")
+    (line,) = team.notes[0].list_entries("garden")
+    set_end(team, 0, line.id, team.now + HOUR, "garden")
+    team.now += HOUR
+    forget(team, 0, team.write(0, "door", SECRET))
+    assert listed(team, 0, "garden") == []
 
 
 @pytest.mark.parametrize("way", ["own", "set"])

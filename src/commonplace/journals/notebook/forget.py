@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.files import replace_file
 from commonplace.core.text import well_formed
+from commonplace.journals.git.history import parse_commit
 from commonplace.journals.git.refs import RefUpdate, find_leading, list_refs, update_refs
 from commonplace.journals.git.repo import is_repository
 from commonplace.journals.git.rewriting import REBUILT, drop_unreachable, rewrite_branches
@@ -27,7 +28,7 @@ from commonplace.journals.notebook.format import (
     parse_message,
     with_trailer,
 )
-from commonplace.journals.notebook.names import parse_address
+from commonplace.journals.notebook.names import find_section, parse_address
 from commonplace.journals.notebook.sync_checks import (
     BACKUPS,
     FORGOTTEN,
@@ -86,7 +87,7 @@ class NotebookHistory:
                 "Overviews of the notebook wait to be settled.",
                 hint="Settle them first: `commonplace notebook conflicts`.",
             )
-        message_of = self._new_message(refs, without_context)
+        message_of = self._new_message(refs, cut, without_context)
         with notebook.repo.locked() as repo:
             head = repo.writable_head()
             tree = WorkTree(repo)
@@ -160,12 +161,13 @@ class NotebookHistory:
         return len(over)
 
     def _new_message(
-        self, refs: Sequence[str], without_context: Sequence[str]
+        self, refs: Sequence[str], cut: Callable[[bytes], bytes], without_context: Sequence[str]
     ) -> Callable[[str, bytes], bytes]:
         """What gives the new message of a commit for its hash and the old one.
 
-        A commit by hand that a later one lets expire gets the id that it has: its own would follow
-        from what is cut out of its files, and the entry would be shown again.
+        A commit by hand that a later one lets expire gets the id that it has, where its own would
+        follow from what is cut out of its files, and the entry would be shown again. A message
+        names one section: of a commit in several, the entry stays in one.
         """
         ledger = self._notebook.ledger
         formers, hashes = self._named(refs)
@@ -177,7 +179,8 @@ class NotebookHistory:
             said = parse_message(text)
             if name in hashes or said.entry_id in formers:
                 return _MESSAGE
-            if not said.entry_id and (line := ending.get(name)):
+            line = None if said.entry_id else ending.get(name)
+            if line is not None and _changes(self._notebook.repo, name, cut):
                 named = replace(said, entry_id=line.id, section=line.section)
                 return compose_message(named).encode("utf-8", "surrogateescape")
             if said.entry_id in bare:
@@ -295,6 +298,19 @@ class NotebookHistory:
             " `commonplace notebook sync --accept-loss` in every other clone."
             + (f" Remove the branches there that are not here: {others}." if others else "")
         )
+
+
+def _changes(repo: GitRepository, name: str, cut: Callable[[bytes], bytes]) -> bool:
+    """Whether a cut changes what a commit made of its sections, and so the id of one by hand."""
+    (found,) = repo.read_objects([name])
+    parents = parse_commit(name, found.content).parents if found else ()
+    for path, change in compare_trees(repo, next(iter(parents), ""), name).items():
+        names = [x.blob for x in (change.before, change.after) if x and find_section(path)]
+        olds = [x.content for x in repo.read_objects(names) if x]
+        news = [cut(x) for x in olds]
+        if (change.after and news[-1:] != olds[-1:]) or len({*news}) < len({*olds}):
+            return True
+    return False
 
 
 def _first_left(entry_id: str, formers: Mapping[str, str]) -> str:
