@@ -322,13 +322,14 @@ def put_file(
         FileExistsError, Denied, Unavailable.
     """
     notes = []
-    while True:
+    for _ in range(3):
         _make_day(place)
         if note := ignored.ensure(place.root, place.path.parent.name):
             notes.append(note)
         remove_leftovers(place.path.parent)
         with contextlib.suppress(NotFound):
             return write_new(place.path, content, mode=0o600), notes
+    return write_new(place.path, content, mode=0o600), notes
 
 
 def _times(at: datetime | None, now: datetime) -> _Times:
