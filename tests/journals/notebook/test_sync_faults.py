@@ -18,6 +18,7 @@ from tests.journals.notebook.moments import Impatient, at, dies, gone_at
 from tests.journals.notebook.team import Team, having
 from tests.journals.notebook.team import both as sync_both
 from tests.patience import PATIENCE_S
+from tests.peak_memory import peak_memory
 from tests.sampled import sampled
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Unavailable
@@ -444,6 +445,33 @@ def test_a_link_that_a_remote_lays(team, tmp_path):
     assert not os.path.lexists(team.place(0) / "evil.md")
     (team.place(0) / "d").unlink()
     (tmp_path / "moved").rename(team.place(0) / "d")
+
+
+@pytest.mark.long  # 65 MiB of it
+def test_a_large_file_is_brought_without_being_held(team):
+    """It comes, changes and goes in the folder, and never lies in memory; an edit of it is refused."""
+    film, size = team.place(1) / "film.bin", 65 << 20
+    film.touch()
+    for end in (b"1", b"2", b"3", b""):
+        with film.open("r+b") as file:
+            file.seek(size)
+            file.write(end)
+        if not end:
+            film.unlink()
+        team.git(1, "-c", "core.compression=0", "add", ".")
+        team.hand(1, "A film")
+        team.sync(1)
+        if end == b"3":
+            with (team.place(0) / "film.bin").open("ab") as file:
+                file.write(b"!")
+            with pytest.raises(Conflict, match=r"Changed in the folder .*: film\.bin"):
+                team.sync(0)
+            team.git(0, "restore", "film.bin")
+        with peak_memory() as most:
+            assert team.sync(0).notes == ()
+        assert most() < size // 2
+        assert team.git(0, "status", "--porcelain") == ""
+        assert (team.place(0) / "film.bin").exists() is bool(end)
 
 
 def test_a_partial_clone_is_told_how_to_become_whole(team, tmp_path):

@@ -194,6 +194,15 @@ class GitRepository:
         ran = self.git.run(["cat-file", "--batch"], stdin="".join(f"{x}\n" for x in names).encode())
         return _parse_batch(ran.out, len(names))
 
+    def read_sizes(self, names: Sequence[str]) -> dict[str, int]:
+        """How many bytes objects have, by their names; those not there are left out."""
+        if not names:
+            return {}
+        given = "".join(f"{x}\n" for x in names).encode()
+        ran = self.git.run(["cat-file", "--batch-check=%(objectname) %(objectsize)"], stdin=given)
+        lines = (line.split(" ") for line in ran.out.decode("ascii", "replace").splitlines())
+        return {name: int(size) for name, size in lines if size.isdigit()}
+
     def list_files(self, commit: str) -> list[str]:
         """The regular files of a commit by their paths, links and submodules left out."""
         if not commit:

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import json
 import os
+import shutil
 import stat
 import unicodedata
 from typing import TYPE_CHECKING, Literal
@@ -27,6 +28,7 @@ from commonplace.journals.git.run import missing_object
 from commonplace.journals.git.trees import REGULAR, TreeEntry, compare_trees, list_tree
 
 if TYPE_CHECKING:
+    import hashlib
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 _NOTE = "commonplace-refresh"
 _LAST = "commonplace-last"
 _AT_ONCE = 200
+# A larger file is copied and hashed piece by piece: gigabytes do not fit into memory.
+_LARGE = 64 * 1024 * 1024
 # What a disk answers that can hold no file of a name.
 _NO_SUCH_NAME = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ})
 # What another try does not change.
@@ -56,6 +60,12 @@ class _LastMove(Struct, frozen=True):
     older: str
     newer: str
     files: Mapping[str, str]
+
+
+class _LargeFile(Struct, frozen=True):
+    """A regular file of the folder that is too large to be held in memory."""
+
+    path: Path
 
 
 class WorkTree:
@@ -285,7 +295,7 @@ class WorkTree:
         """Put a blob back into git from the folder's file, if that has it; whether it is there."""
         with translated(target := self._repo.folder / path):
             found = _read_plain(target)
-        if found is not None and _has_crlf(found, blob):
+        if isinstance(found, bytes) and _has_crlf(found, blob):
             source, given = ["--stdin"], found.replace(b"\r\n", b"\n")
         else:
             source, given = ["--no-filters", "--", path], b""
@@ -311,8 +321,11 @@ class WorkTree:
         for start in range(0, len(paths), _AT_ONCE):
             some = paths[start : start + _AT_ONCE]
             there = [x for x in some if x in entries]
-            blobs = self._repo.read_objects([entries[x].blob for x in there])
-            known = {path: blob.content for path, blob in zip(there, blobs, strict=True) if blob}
+            sizes = self._repo.read_sizes([entries[x].blob for x in there])
+            small = [x for x in there if sizes.get(entries[x].blob, 0) <= _LARGE]
+            blobs = self._repo.read_objects([entries[x].blob for x in small])
+            known: dict[str, bytes | TreeEntry] = {x: entries[x] for x in there if x not in small}
+            known |= {path: blob.content for path, blob in zip(small, blobs, strict=True) if blob}
             for path in some:
                 entry = entries.get(path)
                 if entry is not None and path not in known:
@@ -331,14 +344,19 @@ class WorkTree:
                 os.chmod(target, wanted)
 
     def _update_file(
-        self, path: str, old_blob: str, wanted: bytes | None, notes: list[str], left: list[str]
+        self,
+        path: str,
+        old_blob: str,
+        wanted: bytes | TreeEntry | None,
+        notes: list[str],
+        left: list[str],
     ) -> bool:
         """Put the wanted bytes in place of the old ones; whether they are there.
 
         Args:
             path: Of the file, below the work tree.
             old_blob: The name of the blob that may be replaced, empty for no file.
-            wanted: The new bytes, None to remove the file.
+            wanted: The new bytes, or the entry of a blob that is large; None to remove the file.
             notes: Gets a sentence where they are not.
             left: The path, where to try again may help.
         """
@@ -351,18 +369,25 @@ class WorkTree:
             except OSError as exc:
                 why = os.strerror(exc.errno or 0)
                 note = f"{_shown(path)} is committed, but not in the folder: {why}."
-                if exc.errno not in _LASTING:
+                # On a full disk each write would copy a large one once more.
+                if exc.errno not in _LASTING and not isinstance(wanted, TreeEntry):
                     left.append(path)
         if note:
             notes.append(note)
         return not note
 
-    def _replace_content(self, target: Path, path: str, old_blob: str, wanted: bytes | None) -> str:
+    def _replace_content(
+        self, target: Path, path: str, old_blob: str, wanted: bytes | TreeEntry | None
+    ) -> str:
         shown = _shown(path)
         if not self._is_inside(path):
             return f"{shown} was left alone: a link leads out of the notebook."
         found = _read_plain(target)
-        if found == wanted:
+        if found == wanted or (
+            isinstance(found, _LargeFile)
+            and isinstance(wanted, TreeEntry)
+            and _is_blob(found, wanted.blob)
+        ):
             return ""
         if found is None and old_blob:
             return f"{shown} was removed in the folder and not committed; it was left so."
@@ -370,7 +395,7 @@ class WorkTree:
             return (
                 f"{shown} was edited in the folder and not committed; it was left as it is there."
             )
-        if found is not None and wanted is not None and _has_crlf(found, old_blob):
+        if isinstance(found, bytes) and isinstance(wanted, bytes) and _has_crlf(found, old_blob):
             wanted = wanted.replace(b"\n", b"\r\n")
         self._put(target, path, wanted)
         return ""
@@ -392,7 +417,7 @@ class WorkTree:
                 break
         return True
 
-    def _put(self, target: Path, path: str, content: bytes | None) -> None:
+    def _put(self, target: Path, path: str, content: bytes | TreeEntry | None) -> None:
         if content is None:
             os.unlink(target)
             with contextlib.suppress(OSError):
@@ -402,7 +427,12 @@ class WorkTree:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(folder)
         # Not synced: the commit is the truth, and git brings the file back.
-        with temp_file(self._repo.git_dir, content, mode=0o666) as temp:
+        small = content if isinstance(content, bytes) else b""
+        with temp_file(self._repo.git_dir, small, mode=0o666) as temp:
+            if isinstance(content, TreeEntry):
+                asked = ["cat-file", "blob", content.blob]
+                with self._repo.git.stream(asked) as source, open(temp, "wb") as file:
+                    shutil.copyfileobj(source, file)
             with contextlib.suppress(FileNotFoundError):
                 os.chmod(temp, stat.S_IMODE(os.lstat(target).st_mode))
             os.replace(temp, target)
@@ -428,7 +458,8 @@ class WorkTree:
         for name in (_NOTE, _LAST):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
                 # A plain file alone: a link to a device without an end took all memory there is.
-                kept = json.loads(_read_plain(self._repo.git_dir / name) or b"")
+                with open_regular(self._repo.git_dir / name, follows_links=False) as file:
+                    kept = json.loads(file.readall())
                 files = {str(k): str(v) for k, v in kept["files"].items()}
                 branch = str(kept.get("branch") or self._repo.head().branch)
                 return _LastMove(branch, str(kept["older"]), str(kept.get("newer", "")), files)
@@ -466,17 +497,20 @@ def _is_safe(path: str) -> bool:
     return True
 
 
-def _read_plain(path: Path) -> bytes | None:
+def _read_plain(path: Path) -> bytes | _LargeFile | None:
     """The bytes of a regular file; None where nothing is. Raises: OSError, for a link too."""
     try:
         with open_regular(path, follows_links=False) as file:
-            return file.readall()
+            is_large = os.fstat(file.fileno()).st_size > _LARGE
+            return _LargeFile(path) if is_large else file.readall()
     except FileNotFoundError:
         return None
 
 
-def _is_blob(content: bytes, name: str) -> bool:
+def _is_blob(content: bytes | _LargeFile, name: str) -> bool:
     """Whether these bytes are a blob's, as they are or with the line ends of Windows."""
+    if isinstance(content, _LargeFile):  # with other line ends it counts as edited
+        return _large_blob_name(content.path, len(name)) == name
     return _blob_name(content, len(name)) == name or _has_crlf(content, name)
 
 
@@ -490,11 +524,26 @@ def _has_crlf(content: bytes, name: str) -> bool:
 
 def _blob_name(content: bytes, digits: int) -> str:
     """The name git gives to these bytes, in a repository whose names have so many digits."""
+    made = _begun_name(len(content), digits)
+    made.update(content)
+    return made.hexdigest()
+
+
+def _large_blob_name(path: Path, digits: int) -> str:
+    """The same for a file's bytes, read piece by piece."""
+    import hashlib
+
+    with open_regular(path, follows_links=False) as file:
+        made = _begun_name(os.fstat(file.fileno()).st_size, digits)
+        return hashlib.file_digest(file, lambda: made).hexdigest()
+
+
+def _begun_name(size: int, digits: int) -> hashlib._Hash:
     import hashlib
 
     made = hashlib.sha256() if digits == 64 else hashlib.sha1(usedforsecurity=False)  # noqa: PLR2004  git's two formats
-    made.update(b"blob %d\0" % len(content) + content)
-    return made.hexdigest()
+    made.update(b"blob %d\0" % size)
+    return made
 
 
 def next_entry(
