@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.sampled import sampled
 
+from commonplace.core.text import screening
 from commonplace.core.values import EntryPreview, Hit, Page
 from commonplace.verbs.renderer import AnswerFrame, Renderer
 from commonplace_testing import START, a_doc
@@ -104,6 +105,22 @@ def test_what_was_stored_stands_inside_a_fence(text, name):
     around = [line.split(" ")[0] for line in lines[closing + 3 : -1]]
     assert around == ["before", "summed", "made"]
     assert lines[-1] == "`" * len(lines[-1])
+
+
+def test_a_secret_with_a_slash_in_a_place_is_not_cut_in_two():
+    """The last name is of the place as it is shown, and names that are alike then are counted so."""
+    found = [
+        a_hit(1, "one", "/home/ann/harbour/4711"),
+        a_hit(2, "two", "/srv/harbour/4711"),
+        a_hit(3, "three", "/home/ann/boats"),
+    ]
+    frame = AnswerFrame(head=(), facts=dict)
+    with screening(lambda text: text.replace("harbour/4711", "HIDDEN")):
+        alike = RENDERER.hits(frame, found, about="", budget_tokens=1000).text
+        single = RENDERER.hits(frame, found[1:], about="", budget_tokens=1000).text
+    assert "in /srv/harbour/4711" in alike
+    assert "in boats" in alike
+    assert "in HIDDEN" in single
 
 
 def test_a_page_is_told_with_all_that_is_known():

@@ -5,13 +5,14 @@ Pure: never asks a journal or a clock. Arguments are read elsewhere, by `verbs.t
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.core.brief_item import CLIENT, OWN
 from commonplace.core.clock import local_date, render_date, render_interval, to_local
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import fenced, visible, visible_line
-from commonplace.core.text import counted, nearest, opening
+from commonplace.core.text import counted, nearest, opening, shown_now
 from commonplace.core.tokens import tokens_in
 from commonplace.core.values import Answer
 
@@ -43,6 +44,11 @@ def answer_of(
 ) -> Answer:
     """An answer of some lines, which has notes or room for them; see `Answer`."""
     return Answer("\n".join(lines), facts, notes)
+
+
+def shown_name(place: str) -> str:
+    """The last name of a place as it is shown: a secret with a slash in it is not cut in two."""
+    return PurePath(shown_now(place)).name
 
 
 def text_for_model(answer: Answer) -> str:

@@ -6,7 +6,6 @@ Pure: never asks a journal or a clock, and never drops a hit without saying so.
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
@@ -28,6 +27,7 @@ from commonplace.verbs.answers import (
     first_refs,
     place_lines,
     replaced_since_facts,
+    shown_name,
     tokens_of,
     word_facts,
     word_lines,
@@ -101,7 +101,7 @@ class _Shared(Struct, frozen=True, kw_only=True):
         """What is left to say of where one of them lies: by its last name, if no other has it."""
         if self.place or not place:
             return ""
-        name = PurePath(place).name
+        name = shown_name(place)
         return f"in {name if self.names[name] == 1 else place}"
 
 
@@ -190,7 +190,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
         several = len(hits) > 1
         return _Shared(
             place=visible_line(*places) if several and len(places) == 1 else "",
-            names=Counter(PurePath(place).name for place in places),
+            names=Counter(map(shown_name, places)),
             day=days.pop() if several and len(days) == 1 else None,
         )
 

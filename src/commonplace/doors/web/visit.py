@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -11,6 +10,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible
 from commonplace.core.redact import Hidden
 from commonplace.core.text import opening, shown_now
+from commonplace.verbs.answers import shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -147,7 +147,7 @@ class Visit(Struct, frozen=True, kw_only=True):
         """Where an entry of a journal's scope lies, for people."""
         opener = self.app.recall.service().journals.get(journal)
         place = scope if opener is None else opener.place_of(scope)
-        return self.shown(place if self.shows_paths or not place else PurePath(scope).name)
+        return self.shown(place if self.shows_paths or not place else shown_name(scope))
 
     def value(self, name: str, default: str = "") -> str:
         """The last value of a name in the form, else in the query; stripped."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from functools import cache
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from msgspec.structs import replace
@@ -26,6 +25,7 @@ from commonplace.verbs.answers import (
     either,
     interval_facts,
     rounded,
+    shown_name,
     time_lines,
     unknown_name,
 )
@@ -281,7 +281,7 @@ def _renderer(service: RecallService) -> Renderer:
     def place_of(journal: str, scope: str) -> str:
         opener = service.journals.get(journal)
         place = scope if opener is None else opener.place_of(scope)
-        return place if service.shows_paths or not place else PurePath(scope).name
+        return place if service.shows_paths or not place else shown_name(scope)
 
     return Renderer(zone=service.zone, place_of=place_of)
 

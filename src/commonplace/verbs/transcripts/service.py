@@ -20,7 +20,7 @@ from commonplace.core.values import Answer
 from commonplace.journals.transcripts.message import JOURNAL, KIND, instant_of, parse_ref, ref_of
 from commonplace.journals.transcripts.pages import SESSION, no_such
 from commonplace.verbs.amend import left_notes
-from commonplace.verbs.answers import CAUTION, answer_of, interval_facts, time_lines
+from commonplace.verbs.answers import CAUTION, answer_of, interval_facts, shown_name, time_lines
 from commonplace.verbs.times import read_span
 from commonplace.verbs.toolset import Arg, Tool, Toolset
 
@@ -326,7 +326,7 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         return visible_line(f"{span} {session.client}{place}, {count}")
 
     def _place_of(self, session: SessionSummary) -> str:
-        return session.cwd if self.shows_paths else PurePath(session.cwd).name
+        return session.cwd if self.shows_paths else shown_name(session.cwd)
 
     def _session_facts(self, session: SessionSummary) -> dict[str, Any]:
         return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict
@@ -12,6 +11,7 @@ from commonplace.doors.web.guard import check_writes
 from commonplace.doors.web.pages.calendar import link_to_summary
 from commonplace.doors.web.pages.entry import ref_of, split_head
 from commonplace.doors.web.visit import WebPage
+from commonplace.verbs.answers import shown_name
 
 if TYPE_CHECKING:
     from commonplace.doors.web.visit import Visit
@@ -76,4 +76,4 @@ def _texts(visit: Visit, made: ForgettingPlan) -> dict[str, object]:
 
 def _named(visit: Visit, place: str) -> str:
     """A place, as far as who looks may know it."""
-    return place if visit.shows_paths else Path(place).name
+    return place if visit.shows_paths else shown_name(place)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from itertools import groupby
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import local_date, parse_time, render_date
@@ -12,6 +11,7 @@ from commonplace.core.errors import NotFound
 from commonplace.doors.web.visit import WebPage
 from commonplace.journals.transcripts.inputs import CLIENT, list_inputs
 from commonplace.journals.transcripts.message import ref_of
+from commonplace.verbs.answers import shown_name
 
 if TYPE_CHECKING:
     from commonplace.doors.web.visit import Visit
@@ -48,7 +48,7 @@ def sessions(visit: Visit) -> WebPage:
             {
                 "ref": each.ref,
                 "client": each.client,
-                "project": PurePath(each.cwd).name,
+                "project": shown_name(each.cwd),
                 "cwd": each.cwd,
                 "at": parse_time(each.last_at),
                 "messages": each.messages,
