@@ -8,6 +8,7 @@ import re
 import sqlite3
 from contextlib import closing
 
+import click
 import pytest
 from tests.doors.terminal import facts, on_screen, on_terminal, one_terminal, run
 
@@ -291,6 +292,26 @@ def test_memories_of_several_threads_are_told_apart(tmp_path):
     asked = run("timeline", "import-memories", file)
     assert (asked.exit_code, "--thread" in asked.stderr) == (2, True)
     assert facts("timeline", "import-memories", file, "--thread", "q")["added"] == 1
+
+
+@needs_terminal
+def test_words_of_a_time_or_a_section_are_not_marked(monkeypatch):
+    """Only those of a question are: no list without one marks what was typed."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    add("Wrote the plan of October", "2020-10-07 14:05")
+    run("notebook", "write", "harbour", "The harbour was dredged.")
+    plan, october, harbour = (
+        click.style(word, bold=True, underline=True) for word in ("plan", "October", "harbour")
+    )
+    assert plan in on_screen("timeline", "search", "plan")
+    assert harbour in on_screen("notebook", "search", "harbour")
+    listed = on_screen("timeline", "range", "October 2020")
+    assert "October" in listed
+    assert october not in listed
+    listed = on_screen("notebook", "log", "harbour")
+    assert "harbour was" in listed
+    assert harbour not in listed
 
 
 def test_a_range_takes_a_phrase_of_several_words():

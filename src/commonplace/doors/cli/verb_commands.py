@@ -141,7 +141,7 @@ class VerbCommand(Struct, frozen=True):
         short_help: Its line in the help of its group; None for the first sentence.
         argument: What is typed without an option, named as the verb names it.
         defaults: Those of people, where they are other than a model's.
-        files: What files changes before something is looked for.
+        files: What files changes before something is looked for; None where nothing is asked.
         files_blank: Whether that is done without words too.
         within: The entries that the argument can mean, where it is a ref.
         journal: Whose ids the answer has, where it has ids in place of refs.
@@ -196,7 +196,7 @@ class VerbCommand(Struct, frozen=True):
         show_list(
             answer,
             as_json,
-            about="" if self.within else answer.facts.get("about", asked),
+            about=answer.facts.get("about", asked) if self.files else "",
             journal=self.journal,
             explain=given.get("explain", False),
             whole=self.within is not None,
