@@ -26,7 +26,6 @@ MOST_BYTES = 8 * 1024**3
 
 _MEMBER = b"PK\1\2"
 _LONGEST_COMMENT = 0xFFFF
-_SEE_ZIP64 = 0xFFFFFFFF
 
 
 def most_unpacked(size: int) -> int:
@@ -89,10 +88,12 @@ def count_members(file: IO[bytes], size: int) -> int:
     if at < 0 or len(tail) - at < last.size:
         return 0
     left, end = last.unpack_from(tail, at)[5], start + at
-    if left == _SEE_ZIP64 and end >= locator.size + last_64.size:
-        file.seek(end - locator.size - last_64.size)
-        end = file.tell()
-        left = last_64.unpack(file.read(last_64.size))[8]
+    # As the zip module does: what stands before the locator counts, whatever this record says.
+    if (at_64 := end - locator.size - last_64.size) >= 0:
+        file.seek(at_64)
+        record, located = file.read(last_64.size), file.read(locator.size)
+        if record.startswith(b"PK\6\6") and located.startswith(b"PK\6\7"):
+            left, end = last_64.unpack(record)[8], at_64
     # Not the number that it gives: the zip module reads as many as there are.
     file.seek(max(0, end - left))
     count, before = 0, b""
