@@ -242,19 +242,17 @@ class _Crontab(Struct, frozen=True):
         named = [f"{name}={shlex.quote(value)}" for name, value in environ.items()]
         words = " ".join([*named, shlex.join(command)]).replace("%", r"\%")
         line = f"{_MINUTE} * * * * {words} >{os.devnull} # {NAME}"
-        self._write([*self._others(), line])
+        self._write([*_others(self._lines()), line])
         return [line]
 
     def remove(self) -> Sequence[str]:
         """The line gone."""
-        others, lines = self._others(), self._lines()
+        lines = self._lines()
+        others = _others(lines)
         if others == lines:
             return []
         self._write(others)
         return [line for line in lines if line not in others]
-
-    def _others(self) -> list[str]:
-        return [line for line in self._lines() if not line.rstrip().endswith(f"# {NAME}")]
 
     def _lines(self) -> list[str]:
         """The lines that it has; a user who has no crontab yet has none. Raises: Unavailable."""
@@ -267,6 +265,11 @@ class _Crontab(Struct, frozen=True):
 
     def _write(self, lines: Sequence[str]) -> None:
         _require("crontab", "-", given="".join(f"{line}\n" for line in lines))
+
+
+def _others(lines: Sequence[str]) -> list[str]:
+    """The lines of a crontab that are not ours."""
+    return [line for line in lines if not line.rstrip().endswith(f"# {NAME}")]
 
 
 def _unit_word(word: str) -> str:
