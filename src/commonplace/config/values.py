@@ -242,7 +242,7 @@ def parse_url(value: object, origin: Origin) -> str:
 def parse_variable(value: object, origin: Origin) -> str:
     """The name of a variable; the error does not show it, for it may be a key."""
     text = parse_text(value, origin)
-    # Variables that begin so are a part of what names a snapshot, which is a file.
+    # What begins so has a meaning already, to us or to Python.
     if not _VARIABLE.fullmatch(text) or text.startswith((ENV_PREFIX, "PYTHON")):
         raise Invalid(
             f"{origin.name} is not the name of a variable, in upper case and without {ENV_PREFIX}.",
