@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
+import pathlib
+import re
 import shutil
 import signal
 import sys
@@ -182,9 +185,21 @@ def pytest_configure(config):
     databases.begin_run(config)
 
 
+@functools.cache
+def _design_rows():
+    """The numbers of all rows of the designs, without reading what the rows say."""
+    files = (pathlib.Path(__file__).parent / "tests" / "designs").glob("*.toml")
+    heads = re.compile(r"^\[([\d-]+)\]$", re.MULTILINE)
+    return {row for file in files for row in heads.findall(file.read_text("utf-8"))}
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items):
     for item in items:
+        for mark in item.iter_markers("design"):
+            if not mark.args or not {*mark.args} <= _design_rows():
+                named = ", ".join(map(str, mark.args)) or "none"
+                raise pytest.UsageError(f"{item.nodeid}: no row of tests/designs: {named}")
         room = item.nodeid.removeprefix("server/").split("/", 2)[1]
         if room == "proof" or "counted" in item.fixturenames:
             item.add_marker(pytest.mark.proof)

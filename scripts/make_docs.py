@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from check_designs import counts_table, design_table, differences_table
 from click.testing import CliRunner
 from msgspec.structs import replace
 
@@ -89,6 +90,9 @@ def render(kind: str, words: list[str]) -> str:
     makers: dict[str, Callable[[], str]] = {
         "client": lambda: client_text(words[0]),
         "clients": clients_table,
+        "design": lambda: design_table(words[0]),
+        "designs": counts_table,
+        "differences": lambda: differences_table(words[0]),
         "help": lambda: help_text(words),
         "hooks": hooks_table,
         "journals": journals_table,
