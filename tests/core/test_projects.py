@@ -15,7 +15,9 @@ from tests.cases import cases
 from tests.repositories import add_work_tree, git, make_repository
 
 from commonplace.core import PROJECT_FILE
+from commonplace.core.project_folders import find_folders
 from commonplace.core.projects import (
+    CHRONICLE_FILE,
     CLONES,
     JOINED,
     find_project,
@@ -273,6 +275,46 @@ def test_a_folder_says_that_it_is_a_project_by_itself(app, home, text, isolated)
     (app / "src" / PROJECT_FILE).write_text(text, "utf-8")
     found = project_of(app / "src" / "deep", home, {})
     assert (Path(found.root), found.isolated) == (app / "src" if isolated else app, isolated)
+
+
+def test_a_chronicle_file_marks_a_project_outside_of_any_repository(app, home):
+    """From any folder below it, the nearest one; a repository, above or below, goes before it."""
+    work = home / "work"
+    (work / "a" / "deep").mkdir(parents=True)
+    make_repository(work / "repo")
+    for folder in (work, app / "src", work / "repo" / "src"):
+        (folder / CHRONICLE_FILE).write_text("any words")
+    assert [root_of(work / x, home) for x in ("", "a/deep", "not yet")] == [work, work, work]
+    assert root_of(work / "repo" / "src", home) == work / "repo"
+    assert root_of(app / "src" / "deep", home) == app
+    (work / "a" / CHRONICLE_FILE).touch()
+    assert root_of(work / "a" / "deep", home) == work / "a"
+    here = find_folders(str(work / "b"), str(home))
+    assert [here.holds(str(work / x)) for x in ("b", "c/d", "a", "a/deep", "repo")] == [
+        *(True, True, False, False, False)
+    ]
+
+
+def test_only_a_plain_file_of_the_users_own_marks_a_project(home):
+    """No folder, link, pipe or file in the home; nothing of another user, nor in their folder."""
+    work = home / "work"
+    (work / "deep").mkdir(parents=True)
+    marks = work / CHRONICLE_FILE
+    for make in (
+        marks.mkdir,
+        lambda: marks.symlink_to(home / CHRONICLE_FILE),
+        lambda: os.mkfifo(marks),
+    ):
+        make()
+        (home / CHRONICLE_FILE).touch()
+        assert root_of(work / "deep", home) == work / "deep"
+        marks.rmdir() if marks.is_dir() else marks.unlink()
+    marks.touch()
+    assert root_of(work / "deep", home) == work
+    for other in (marks, work) if os.name != "nt" and os.geteuid() == 0 else ():
+        os.chown(other, 65534, 65534)
+        assert root_of(work / "deep", home) == work / "deep"
+        os.chown(other, 0, 0)
 
 
 def test_a_clone_is_a_project_by_itself_until_both_say_otherwise(app, home):

@@ -1,4 +1,4 @@
-"""Which project a folder belongs to: its repository, else itself; and which folders are none.
+"""Which project a folder belongs to: its repository, a marked folder, else itself; which are none.
 
 Law: never runs a program and never reads a repository's configuration. What a `.git` file, a
 `commondir` or a settings file says is hostile until parsed: a folder joins a repository only where
@@ -26,6 +26,12 @@ JOINED = "commonplace-project"
 """In git's own folder of a clone: the root of the project that the user joined it to."""
 CLONES = "commonplace-clones"
 """In git's own folder of that project: the roots of the clones that joined it, one a line."""
+
+CHRONICLE_FILE = ".chronicle"
+"""What marks a project outside of any repository: chronicle's file of a project, whatever it says.
+
+Nothing is written where it says so (`journals.chronicle.trust`); it says where the project begins.
+"""
 
 MOST_WORK_TREES = 1000
 
@@ -102,7 +108,7 @@ def project_of(
     """
     here = os.path.realpath(folder)
     top = _real_home(home)
-    found, at = None, here
+    found, marked, at = None, "", here
     while not _is_nobodys(at, top, environ):
         if _says_here(at):
             found = Project(at, at, isolated=True)
@@ -111,12 +117,16 @@ def project_of(
         if kind:
             found = _in_repository(at, kind)
             break
+        if not marked and _is_marked(at):  # a repository further up goes before it
+            marked = at
         at, below = os.path.dirname(at), at
         if at == below:
             break
     if found is None:
         git = git_folder_of(here)  # the folder may be a bare repository itself
-        return _joined(here, here, git) if git else Project(here, here)
+        if git:
+            return _joined(here, here, git)
+        return Project(marked or here, marked or here)
     return Project(found.tree, found.tree) if _is_nobodys(found.root, top, environ) else found
 
 
@@ -143,7 +153,7 @@ def is_apart(path: str, folder: str, root: str, home: str | os.PathLike[str] | N
         return True
     at = path.rstrip(os.sep)
     while at != folder and at.startswith(folder.rstrip(os.sep) + os.sep):
-        if _says_here(at) or _git_kind(at):
+        if _says_here(at) or _git_kind(at) or _is_marked(at):
             return project_of(at, home).root != root
         at = os.path.dirname(at)
     return False
@@ -218,6 +228,20 @@ def _says_here(folder: str) -> bool:
         return tomllib.loads(content.decode("utf-8-sig")).get("project") == HERE
     except (ValueError, RecursionError):
         return False
+
+
+def _is_marked(folder: str) -> bool:
+    """Whether a plain file marks the folder as a project, and both are the user's own.
+
+    What lies where others write would gather notes from below where they can read them.
+    """
+    file = os.path.join(folder, CHRONICLE_FILE)
+    try:
+        if os.lstat(file).st_mode & _KIND != _REGULAR:
+            return False
+    except OSError:
+        return False
+    return _is_ours(file) and _is_ours(folder)
 
 
 def _git_kind(folder: str) -> int:

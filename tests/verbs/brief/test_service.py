@@ -332,6 +332,34 @@ def test_a_project_inside_another_is_not_told_of_there(kind, monkeypatch):
     assert "logged in inner" in refreshed(inner)
 
 
+def test_every_journal_knows_the_project_that_a_chronicle_file_marks(monkeypatch):
+    """From any folder below it: its notes lie in one journal, its brief has its log and sessions.
+
+    What was noted in a subfolder before the file was there stays there, and is read as well.
+    """
+    outer = Path.cwd() / "outer"
+    deep, beside = outer / "src" / "deep", outer / "docs"
+    for folder in (deep, beside):
+        folder.mkdir(parents=True)
+    monkeypatch.chdir(deep)
+    before = Path(facts("private", "write", "--project-notes", "TODO: a lamp")["paths"][0])
+    assert before.is_relative_to(deep)
+    (outer / ".chronicle").write_text("local_logging = true\n")
+    assert facts("log", "logged deep down")["directory"] == str(outer)
+    after = Path(facts("private", "write", "--project-notes", "TODO: a bell")["paths"][0])
+    assert after.is_relative_to(outer / ".private-journal")
+    assert before.exists()
+    assert not (outer / "logs").exists()  # none is written before `commonplace trust`
+    keep_session("a", said_in(deep, 3, "asked deep down"))
+    listed = facts("private", "list", "--type", "project")["items"]
+    assert [each["text"].split()[-1] for each in listed] == ["bell", "lamp"]
+    monkeypatch.chdir(beside)
+    text = refreshed(beside)
+    assert "logged deep down" in text
+    assert "TODO: a bell" in text
+    assert "asked deep down" in text
+
+
 def test_of_a_session_that_went_on_elsewhere_only_what_was_asked_here_is_said(tmp_path):
     """It began in this project; what was asked last belongs to another one."""
     here = Path.cwd()

@@ -14,10 +14,11 @@ from msgspec import Struct
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import translated
+from commonplace.core.projects import CHRONICLE_FILE
 from commonplace.core.text import opening
 from commonplace.core.toml import parse_toml
 
-CONFIG_NAME = ".chronicle"
+CONFIG_NAME = CHRONICLE_FILE
 CONFIG_LIMIT = 65_536
 """Bytes; a larger `.chronicle` is not ours."""
 
