@@ -26,7 +26,9 @@ _COLLECTED_AT = 50_000
 def main() -> None:
     """Run the command line; `mcp` and `hook` begin before anything of it is imported."""
     _open_closed_streams()
-    command = sys.argv[1:2]
+    command, words = sys.argv[1:2], sys.argv[2:]
+    if sys.argv[1:3] == ["chronicle", "mcp"]:
+        command, words = ["mcp"], _of_chronicle_alone(words)
     if command in (["mcp"], ["serve"]):
         from commonplace.doors.interrupt import end_at_ctrl_c
 
@@ -39,10 +41,21 @@ def main() -> None:
     if command == ["mcp"]:
         from commonplace.doors.stdio.start import serve_at_once
 
-        serve_at_once(sys.argv[2:], parent=PARENT)
+        serve_at_once(words, parent=PARENT)
     from commonplace.doors.cli import main as command_line
 
     command_line()
+
+
+def _of_chronicle_alone(words: list[str]) -> list[str]:
+    """The words after `mcp` for which `mcp` or `mcp serve` stands, behind `chronicle`.
+
+    What is no option of it stays as it is: the command line refuses it.
+    """
+    rest = words[2:] if words[1:2] == ["serve"] else words[1:]
+    if any(word.startswith("--toolsets") for word in rest):
+        return words
+    return ["--toolsets", "chronicle", *rest]
 
 
 def _open_closed_streams() -> None:

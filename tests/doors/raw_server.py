@@ -24,17 +24,23 @@ def call_of(name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any
     return {"name": name, "arguments": arguments or {}, "_meta": {STRUCTURED_META: True}}
 
 
-def server_command(*flags: str) -> list[str]:
+def server_command(*flags: str, command: tuple[str, ...] = ("mcp",)) -> list[str]:
     """The real server, as a client's configuration starts it."""
-    return [sys.executable, "-m", "commonplace", "mcp", *flags]
+    return [sys.executable, "-m", "commonplace", *command, *flags]
 
 
 class RawServer:
     """The server in a process of its own; requests and answers as they are on the wire."""
 
-    def __init__(self, *flags: str, cwd: Path, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *flags: str,
+        cwd: Path,
+        env: dict[str, str] | None = None,
+        command: tuple[str, ...] = ("mcp",),
+    ) -> None:
         self.process = subprocess.Popen(
-            server_command(*flags),
+            server_command(*flags, command=command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

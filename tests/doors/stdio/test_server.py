@@ -263,3 +263,25 @@ def test_vectors_made_at_the_start_are_counted_on_stderr(tmp_path):
         while "Made the vectors of 3 entries." not in server.next_error():
             pass
     assert len(list(day.glob("*.embedding"))) == 3
+
+
+@pytest.mark.parametrize("words", [("chronicle", "mcp"), ("chronicle", "mcp", "serve")])
+@pytest.mark.parametrize("reads_all", [False, True], ids=["at once", "all settings first"])
+def test_chronicle_mcp_is_the_server_of_the_log_alone(words, reads_all, tmp_path):
+    """As the design starts it: its tools, resources and prompts, whatever else is set."""
+    environ = {"COMMONPLACE_TOOLSETS": "all", "COMMONPLACE_PRELOAD": "0"}
+    if reads_all:  # a project's file that may narrow what is offered
+        (tmp_path / ".commonplace.toml").write_text("read_only = false\n")
+    with RawServer(cwd=tmp_path, env=environ, command=words) as server:
+        server.handshake()
+        tools = [each["name"] for each in server.ask("tools/list")["result"]["tools"]]
+        pages = [each["uri"] for each in server.ask("resources/list")["result"]["resources"]]
+        prompts = [each["name"] for each in server.ask("prompts/list")["result"]["prompts"]]
+        server.call("add_entry", {"message": "deployed the api"})
+        assert "deployed the api" in str(server.call("list_entries"))
+    assert tools == [
+        *("add_entry", "list_entries", "search_entries"),
+        *("remember_this", "what_was_i_doing", "find_when_i"),
+    ]
+    assert {each.partition("://")[0] for each in pages} == {"chronicle"}
+    assert "chronicle-getting-started" in prompts

@@ -30,9 +30,12 @@ from commonplace.doors.cli.frame import (
 from commonplace.doors.cli.options import (
     common_options,
     expires_option,
+    flag_of,
     list_form,
     list_options,
     no_undo_option,
+    project_option,
+    setting_option,
     yes_option,
 )
 from commonplace.doors.cli.progress import show_counting
@@ -300,3 +303,23 @@ def upgrade(as_json: bool) -> None:
         with show_counting("Upgrading"):
             answer = verbs.upgrade()
         show(verbs.filed(answer), as_json)
+
+
+@chronicle.command(short_help="Serve an MCP client with the log alone, over stdin and stdout.")
+@click.argument(
+    "serve",
+    type=click.Choice(["serve"]),
+    required=False,
+    callback=lambda ctx, param, _: flag_of("toolsets")(ctx, param, "chronicle"),
+)
+@setting_option("read_only", is_flag=True, help="Offer no tool that writes.")
+@setting_option("structured", is_flag=True, help="Send JSON beside the text of every result.")
+@project_option
+def mcp(serve: str) -> None:  # noqa: ARG001  it may be said, and says nothing
+    """Serve an MCP client with the log alone, over stdin and stdout.
+
+    As `commonplace mcp --toolsets chronicle`; SERVE may be said or left out.
+    """
+    from commonplace.doors.cli.mcp import serve_client
+
+    serve_client()

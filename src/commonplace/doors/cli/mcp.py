@@ -24,4 +24,9 @@ from commonplace.doors.cli.options import given_flags, project_option, setting_o
 @project_option
 def mcp() -> None:
     """Serve an MCP client over stdin and stdout."""
+    serve_client()
+
+
+def serve_client() -> None:
+    """Serve the client that the running command was started by, with its flags."""
     entry_point("serve_stdio")(settings(), given_flags(), parent=PARENT, user_home=home_folder())
