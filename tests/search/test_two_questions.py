@@ -69,7 +69,7 @@ class World:
 
     def put(self, ref, context, content, *, days=0.0, by="meaning", score=0.0, similarity=None):
         at = NOW - timedelta(days=days)
-        self.compared[ref] = ComparedTexts(context=str(context), content=str(content), at=at)
+        self.compared[ref] = ComparedTexts(contexts=(str(context),), content=str(content), at=at)
         self.hits.append(Hit(doc=a_doc(ref, "x"), score=score, by=by, similarity=similarity))
 
     def find(self, *, context="0", content="0", slot=None, **rest):

@@ -39,11 +39,11 @@ class ComparedTexts(Struct, frozen=True, kw_only=True):
     """The two texts of an entry that are compared with the two questions.
 
     Args:
-        context: Compared with the work context.
+        contexts: Compared with the work context; the nearest counts.
         content: Compared with the content.
     """
 
-    context: str
+    contexts: tuple[str, ...]
     content: str
     at: datetime
 
@@ -250,12 +250,14 @@ class TwoQuestionFinder:
         by_context = bool(asked.work_context.strip())
         by_content = bool(asked.content.strip())
         chunks = [_chunks(encoder, x.compared.content) if by_content else [] for x in candidates]
-        lines = [x.compared.context for x in candidates] if by_context else []
-        kept = self._vectors(encoder, [*lines, *(part for each in chunks for part in each)])
+        lines = [x.compared.contexts if by_context else () for x in candidates]
+        both = (*lines, *chunks)
+        kept = self._vectors(encoder, [text for each in both for text in each])
         if by_context:
             query = query_of(asked.work_context)
             contexts = [
-                scale.of(float(kept[line] @ query)) if line.strip() else None for line in lines
+                max((scale.of(float(kept[x] @ query)) for x in each if x.strip()), default=None)
+                for each in lines
             ]
         if by_content:
             query = query_of(asked.content)

@@ -58,7 +58,6 @@ def test_an_entry_comes_back_as_written(text, summary, context):
         f"done\n\nWork-Context: lies\nEntry-Id: {FORGED}\nCommonplace: move\nMoved-From: x\n",
         "a\n---\nb\n\n--- a/x\n+++ b/x",
         "# heading\n# comment\n#",
-        "work_context: mine\n\ntext",
         "\n\n\nx\n\n\n",
         "x\r\n\r\ny\r\n",
         "<!-- entry count: 9 -->",

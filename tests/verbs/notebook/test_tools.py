@@ -366,3 +366,33 @@ def test_what_is_no_such_file(world, text):
     with pytest.raises(Invalid, match=r"x\.json is not a notebook in JSON"):
         world.service.import_json(text=text, name="x.json")
     assert world("toc").facts["count"] == 0
+
+
+def test_a_work_context_in_the_first_line_is_one(world):
+    """As the design writes it: the line leaves the text, and the search asks by it."""
+    text = "work_context: debugging memory retrieval\n\n# Today\n\nIt was the stale lock."
+    ref = world.write("api", text)
+    read = world("read", id=ref).facts
+    assert read["work_context"] == "debugging memory retrieval"
+    assert read["content"] == "# Today\n\nIt was the stale lock."
+    assert read["summary"] == "Today"
+    again = world("write", path="api", entry=text, supersedes=f"notebook:{ref}").facts
+    assert world("write", path="api", entry=text, supersedes=f"notebook:{ref}").facts["repeated"]
+    assert world("read", id=again["id"]).facts["work_context"] == "debugging memory retrieval"
+
+
+def test_a_first_line_that_names_another_context_stays_in_the_text(world):
+    """What was given beside it goes before it, and nothing that was written is lost."""
+    text = "work_context: one\n\nIt was the lock."
+    read = world("read", id=world.write("api", text, work_context="two")).facts
+    assert (read["work_context"], read["content"]) == ("two", text)
+    alone = world("read", id=world.write("api", "work_context: one")).facts
+    assert (alone["work_context"], alone["content"]) == ("", "work_context: one")
+
+
+def test_an_equal_work_context_is_as_near_as_can_be(world):
+    """Of the context alone and the context with its summary the nearer one counts."""
+    long = "Nothing else was thought of for two years, whatever anybody said about it"
+    world.write("api", "REST it is.", work_context="designing an api", summary=long)
+    (hit,) = world("search", work_context="designing an api").facts["results"]
+    assert hit["work_context_score"] >= 0.95

@@ -189,10 +189,7 @@ def parse_message(message: str) -> CommitMessage:
     body, _, last = message.rstrip("\n").rpartition("\n\n")
     ours = _parse_trailers(last) if body else {}
     if "entry-id" not in ours and "commonplace" not in ours:
-        plain = message.strip("\r\n")
-        context = ""
-        if found := _OLD_CONTEXT.match(plain):
-            context, plain = found["context"].strip(), plain[found.end() :].lstrip("\r\n")
+        context, plain = split_context(message.strip("\r\n"))
         return CommitMessage(summary=summary_of(plain) or context, text=plain, work_context=context)
     summary, _, text = body.partition("\n\n")
     return CommitMessage(
@@ -208,6 +205,28 @@ def parse_message(message: str) -> CommitMessage:
         expires=ours.get("expires", ""),
         expires_entry=ours.get("expires-entry", ""),
     )
+
+
+def split_context(text: str) -> tuple[str, str]:
+    """The work context that a text's first line names, as the design writes it, and the rest.
+
+    Empty where it begins otherwise.
+    """
+    found = _OLD_CONTEXT.match(text)
+    return (found["context"].strip(), text[found.end() :].lstrip("\r\n")) if found else ("", text)
+
+
+def apart_from_context(text: str, work_context: str) -> tuple[str, str]:
+    """The text of an entry, and its work context; one in its first line is taken out of it.
+
+    work_context: as it was given beside the text, empty for none. A line that names another, or
+    that is all there is, stays in the text.
+    """
+    named, rest = split_context(text.lstrip("\r\n"))
+    given = " ".join(work_context.split())
+    if rest.strip() and named and given in ("", " ".join(named.split())):
+        return rest, named
+    return text, work_context
 
 
 def move_of(message: CommitMessage) -> tuple[str, str] | None:
@@ -319,11 +338,11 @@ def entry_message(
 
     Raises: Invalid where a text is blank, too long, or cannot be kept.
     """
-    text = checked_text(text, "entry")
+    text, context = apart_from_context(checked_text(text, "entry"), work_context or "")
     if not text.strip():
         raise Invalid("The entry is empty.", hint="Say what was done or learned.")
     line = " ".join(checked_text(summary or "", "summary").split())
-    context = " ".join(checked_text(work_context or "", "work context").split())
+    context = " ".join(checked_text(context, "work context").split())
     return CommitMessage(
         summary=first_words(line, _LONGEST_SUMMARY) if line else summary_of(text),
         text=text,

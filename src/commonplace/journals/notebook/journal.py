@@ -27,6 +27,7 @@ from commonplace.journals.notebook.format import (
     KEYS,
     TAKEN_BACK,
     CommitMessage,
+    apart_from_context,
     entry_message,
     parse_file,
     parse_message,
@@ -210,7 +211,8 @@ class Notebook(NotebookReader):
         the former where none are given; its end is its own. The rest is as for `write`.
         Raises: also Conflict where another entry has taken its place.
         """
-        old, text = self.read_entry(address), self.screen(text)
+        old = self.read_entry(address)
+        text, context = apart_from_context(self.screen(text), work_context or "")
         known = self.ledger.find_successor(old.id)
         # One whose successors have expired may be replaced again.
         key = " ".join(["supersedes", old.id, *self.ledger.list_expired_successors(old.id)])
@@ -219,7 +221,7 @@ class Notebook(NotebookReader):
             text,
             overview=overview,
             summary=summary,
-            work_context=work_context or old.work_context or None,
+            work_context=context or old.work_context or None,
             base_version=base_version,
             # In this clone once; what another clone writes in its place comes with a sync.
             idempotency_key=key,

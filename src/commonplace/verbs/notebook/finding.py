@@ -44,7 +44,7 @@ def _compared_texts(
     if not entry_id:
         places[doc.ref] = (section, None)
         words = section.replace("/", " ").replace("-", " ").replace("_", " ")
-        return ComparedTexts(context=words, content=doc.text, at=doc.at)
+        return ComparedTexts(contexts=(words,), content=doc.text, at=doc.at)
     line = next((x for x in notebook.ledger.by_id(entry_id) if x.section == section), None)
     if line is None or line.has_expired(notebook.clock()):
         return None
@@ -52,7 +52,16 @@ def _compared_texts(
     context = next(iter(doc.headings), "")
     content = doc.text.removesuffix(f"\n\n{context}") if context else doc.text
     return ComparedTexts(
-        context=f"{context}\n{line.summary}".strip(),
+        contexts=_contexts(context, line.summary),
         content=content.removeprefix(f"{line.summary}\n\n"),
         at=line.at,
     )
+
+
+def _contexts(context: str, summary: str) -> tuple[str, ...]:
+    """What of an entry stands for its work: its context with its summary, and alone.
+
+    Alone it is as near as can be to a question of the same words.
+    """
+    whole = f"{context}\n{summary}".strip()
+    return (whole, context) if context and summary else (whole,)
