@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 from bench.retrieval_figures import BUDGETS, UNSEEN, Outcome
 from commonplace.core.owner_folders import owner_folder
 from commonplace.core.text import text_hash
+from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Filter, Put
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy as numbers
@@ -33,10 +34,7 @@ if TYPE_CHECKING:
     from commonplace.search.policy import Policy
 
 LIMIT = 20
-"""Hits asked for: as many as the deepest measure looks at."""
-
-GIVEN = 20
-"""Hits that recall gives unless told otherwise: what is shown is shown of these."""
+"""Hits that are ranked: as many as the deepest measure looks at."""
 
 _WORD = re.compile(r"\w+")
 
@@ -114,14 +112,20 @@ class Library:
             for one in archive.asked:
                 hits = _hits(finder, one, policy)
                 gold = {ref: texts[ref] for ref in one.gold}
-                shown = [shown_share(gold, _shown(one, hits[:GIVEN], each)) for each in BUDGETS]
-                outcomes.append(judged(one, hits, archive, shown))
+                shown = [shown_share(gold, _shown(one, hits, each)) for each in BUDGETS]
+                outcomes.append(judged(one, hits[:LIMIT], archive, shown))
         return outcomes
 
 
 def _hits(finder: Finder, one: Asked, policy: Policy) -> Sequence[Hit]:
+    """As many as fill the largest answer, as recall gives them where no limit is asked for."""
     question = SearchQuestion(
-        text=one.text, where=Filter(), limit=LIMIT, floor=FLOOR, policy=policy
+        text=one.text,
+        where=Filter(),
+        limit=numbers.RECALL_MOST,
+        floor=FLOOR,
+        policy=policy,
+        room=max(BUDGETS) * TOKEN_BYTES,
     )
     return finder.find(question).hits
 

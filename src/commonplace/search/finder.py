@@ -48,6 +48,8 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
     """A question to one index: its text, what it may look at, and how it is judged.
 
     Args:
+        room: Characters of an answer that are to be filled: once the hits fill them, no more are
+            looked for than the least; 0 where `limit` alone bounds them.
         floor: Cosine in [-1, 1] under which a hit by meaning alone is cut.
         fitting: The kinds of entry that fit the time that is asked for.
         preferred_time: The time that the question names: what lies in it ranks higher, and nothing
@@ -63,6 +65,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
     fitting: tuple[str, ...] = ()
     preferred_time: Interval | None = None
     now: datetime | None = None
+    room: int = 0
 
     def asked(self, vector: Callable[[], Vector | None], identity: str) -> Asked:
         """What an index is asked for it. vector: waits for the encoder of that identity."""
@@ -72,7 +75,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
             vector=vector,
             identity=identity,
             where=self.where,
-            limit=policy.pool(self.limit),
+            limit=policy.pool(min(self.limit, numbers.RECALL_LEAST) if self.room else self.limit),
             weighing=policy.weighing,
             preferred_time=self.preferred_time,
             lower_kinds=tuple(kind for kind, _ in policy.lower_kinds),
@@ -183,6 +186,7 @@ class Finder:
             without_duplicates,
             found,
             limit=question.limit,
+            room=question.room,
             policy=question.policy,
             above=None if self._lineage is None else self._lineage.above,
         )

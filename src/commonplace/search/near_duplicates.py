@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from msgspec import Struct, field
 
+from commonplace.search import policy as numbers
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -42,7 +44,13 @@ class Shown(Struct):
 
 
 def without_duplicates(
-    found: Candidates, ranking: Ranking, *, limit: int, policy: Policy, above: Above | None = None
+    found: Candidates,
+    ranking: Ranking,
+    *,
+    limit: int,
+    policy: Policy,
+    above: Above | None = None,
+    room: int = 0,
 ) -> list[Shown]:
     """The best hits, of which no two say the same; no more docs are read than that needs.
 
@@ -50,36 +58,45 @@ def without_duplicates(
     made from. A journal whose best hit comes near the best of all gets a place.
 
     above: Gives the summaries that each ref went into.
+    room: Characters that the hits may fill before the limit is reached; 0 for any number.
     """
     kept: list[Shown] = []
     passed: list[Shown] = []
     kinds: Counter[str] = Counter()
     judged: set[int] = set()
-    for one in _read(found, ranking, step=2 * max(limit, 1), above=above):
+    aside = min(limit, numbers.RECALL_LEAST) if room else limit
+    step = 2 * max(aside, 1)
+    for one in _read(found, ranking, step=step, above=above):
         if (same := _same(one, kept, policy)) is not None:
             same.also.append(one.doc.ref)
             judged.add(one.row)
         elif policy.per_kind and kinds[one.doc.kind] >= policy.per_kind:
             continue
-        elif len(kept) < limit:
+        elif len(kept) < limit and not (room and _fills(kept, room)):
             kept.append(one)
             kinds[one.doc.kind] += 1
-        elif policy.diverse and len(passed) < limit:
+        elif policy.diverse and len(passed) < aside:
             passed.append(one)
         else:
             break
     if not policy.diverse:
         return kept
     judged.update([one.row for one in (*kept, *passed)])
-    written = _without_lower(found, ranking, policy, limit)
+    written = _without_lower(found, ranking, policy, aside)
     written = [row for row in written if row not in judged]
     others = ranking._replace(rows=np.array(written, dtype=ranking.rows.dtype))
     passed += [
         one
-        for one in _read(found, others, step=2 * max(limit, 1), above=above)
+        for one in _read(found, others, step=step, above=above)
         if _same(one, kept, policy) is None
     ]
     return _diverse(kept, passed, ranking, policy)
+
+
+def _fills(kept: Sequence[Shown], room: int) -> bool:
+    """Whether these are enough, and fill an answer: what follows would not be shown."""
+    lengths = (min(len(x.doc.text), numbers.SHOWN_LENGTH) + numbers.SHOWN_AROUND for x in kept)
+    return len(kept) >= numbers.RECALL_LEAST and sum(lengths) >= room
 
 
 def _without_lower(

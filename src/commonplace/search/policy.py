@@ -254,6 +254,19 @@ RECALL = Policy(
 RECALL_FLOOR = -1.0
 """Recall drops no hit for its cosine; what is unlikely is labelled."""
 
+RECALL_LEAST, RECALL_MOST = 20, 50
+"""Hits of an answer that its budget alone bounds: the least that are looked for, however long their
+texts are, and the most. A search for twice as many takes twice as long: only short texts pay it."""
+
+SHOWN_LENGTH = 600
+"""Characters of a hit's text that are shown before a further hit is.
+
+Of 400 to 800 none shows more of the evidence on all development sets; docs/retrieval.md has them.
+"""
+
+SHOWN_AROUND = 40
+"""Bytes around them, about: a ref, a time, a fence."""
+
 WEAK_CHANCE = 0.2
 """Under this chance hits are called a weak match. Source: docs/retrieval.md."""
 

@@ -318,6 +318,18 @@ def test_the_answer_keeps_to_its_budget_and_counts_what_it_left_out(world, app):
     assert refs(large)[: len(refs(small))] == refs(small)
 
 
+def test_without_a_limit_an_answer_has_what_its_budget_has_room_for(world, app):
+    """All of forty short facts are within its thousand tokens; a limit of 20 gives 20 of them."""
+    for number in range(40):
+        app.chronicle.journal.add_event(f"postgres fact {number}", at=world.clock())
+    free = ask(app, "recall", query="postgres fact")
+    found = {hit["excerpt"] for hit in free.facts["results"]}
+    assert {f"postgres fact {number}" for number in range(40)} <= found
+    assert len(free.text.encode()) / 4 <= 1000
+    assert len(refs(ask(app, "recall", query="postgres fact", limit=20))) == 20
+    assert len(refs(ask(app, "recall", query="postgres fact", budget_tokens=200))) < 20
+
+
 def test_entries_that_say_the_same_are_one_hit(world, app):
     """The best names the others; ten of them are five and a count."""
     for _ in range(10):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,6 +31,13 @@ if TYPE_CHECKING:
     from commonplace.core.values import EncoderState, Found, Hit, Page, Replacement
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
+
+
+class _Most(NamedTuple):
+    """How many hits are wanted at the most, and the characters that they may fill; 0 for any."""
+
+    limit: int
+    room: int = 0
 
 
 class RecallQuestion(Struct, frozen=True, kw_only=True):
@@ -116,7 +123,9 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
     zone: tzinfo
     shows_paths: bool = True
 
-    def recall(self, query: str, *, when: str, within: Filter, limit: int) -> EntriesRecalled:
+    def recall(
+        self, query: str, *, when: str, within: Filter, limit: int | None, room: int = 0
+    ) -> EntriesRecalled:
         """Search all journals for what a question is about, with the time that it names.
 
         Open to-dos stand first where they are asked for. A day or a month of the question in which
@@ -127,10 +136,12 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             query: The question, in words.
             when: A phrase for the only time that is wanted; blank to read one from the question.
             within: The entries that may be found, of any time.
-            limit: How many hits at the most.
+            limit: How many hits at the most; None for as many as fill the answer.
+            room: Characters of the answer, which bounds the hits where no limit does.
 
         Raises: Invalid, which names the argument; Unavailable.
         """
+        limit, room = (policy.RECALL_MOST, room) if limit is None else (limit, 0)
         # Its patterns are compiled at the first question: `status` asks none and must be quick.
         from commonplace.search.query_features import read_todos
 
@@ -145,7 +156,8 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         elif question.is_all and wanted is None:
             found, outside = self._newest(question, within, limit)
         else:
-            found, outside = self._fitting(query, question, within, limit, has_todos=bool(todos))
+            most = _Most(limit, room)
+            found, outside = self._fitting(query, question, within, most, has_todos=bool(todos))
         if wanted is not None:
             found = replace(found, hits=_todos_first(todos, found.hits)[:limit])
         behind = [each.journal for each in self.filing.behind()]
@@ -159,16 +171,16 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def _fitting(
-        self, query: str, question: RecallQuestion, within: Filter, limit: int, *, has_todos: bool
+        self, query: str, question: RecallQuestion, within: Filter, most: _Most, *, has_todos: bool
     ) -> tuple[Found, bool]:
         """What fits a question; True if nothing of its time does, and this is of other times."""
         if not question.cuts:
             # The words of a time stand in entries too: "the meeting of 3 May".
-            return self._search(query, within, limit, preferred_time=question.interval), False
-        found = self._search(question.about, question.in_time(within), limit)
+            return self._search(query, within, most, preferred_time=question.interval), False
+        found = self._search(question.about, question.in_time(within), most)
         if found.hits or has_todos:
             return found, False
-        found = self._search(question.about, within, limit)
+        found = self._search(question.about, within, most)
         return found, bool(found.hits)
 
     def find_strong(self, query: str, *, within: Filter, limit: int) -> Found:
@@ -186,7 +198,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             Unavailable: The index cannot be read.
         """
         question = self._understand(query, "")
-        found = self._search(query, within, limit, preferred_time=question.interval)
+        found = self._search(query, within, _Most(limit), preferred_time=question.interval)
         is_strong = found.chance is not None and found.chance >= policy.WEAK_CHANCE
         return replace(found, hits=self._with_replaced(found.hits, within) if is_strong else ())
 
@@ -324,14 +336,15 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def _search(
-        self, about: str, within: Filter, limit: int, *, preferred_time: Interval | None = None
+        self, about: str, within: Filter, most: _Most, *, preferred_time: Interval | None = None
     ) -> Found:
         from commonplace.search.finder import SearchQuestion
 
         question = SearchQuestion(
             text=about,
             where=within,
-            limit=limit,
+            limit=most.limit,
+            room=most.room,
             floor=policy.RECALL_FLOOR,
             policy=policy.RECALL,
             preferred_time=preferred_time,
@@ -379,7 +392,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         if written is None or self.finder.newest(question.in_time(within), 1).hits:
             return None
         about = f"{question.rest} {written.words}"
-        found = self._search(about, within, max(limit, policy.DATES_READ))
+        found = self._search(about, within, _Most(max(limit, policy.DATES_READ)))
         naming = [hit for hit in found.hits if written.form.search(hit.doc.text)]
         if not naming:
             return None

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from commonplace.core.clock import render_interval
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import opening
+from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Answer, Filter
 from commonplace.journals.table import JOURNAL_NAMES, JOURNALS
 from commonplace.verbs.amend import SHORT_VERSION
@@ -108,7 +109,7 @@ class RecallTools:
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         journals: Annotated[list[str], Arg("Only these: 'private', 'chronicle'.")] = [],
         kinds: Annotated[list[str], Arg("Only these: 'entry', 'event'.")] = [],
-        limit: Annotated[int, Arg("At most.", 1, 100)] = 20,
+        limit: Annotated[int | None, Arg("At most.", 1, 100)] = None,
         budget_tokens: Annotated[int, Arg("Most tokens.", 200, 100_000)] = 1000,
         explain: Annotated[bool, Arg("Explain each score.")] = False,
     ) -> Answer:
@@ -120,7 +121,8 @@ class RecallTools:
         service = self._service
         before = read_as_of(service, as_of)
         within = replace(_filter(service, journals, kinds), written_before=before)
-        done = service.recall(query, when=when, within=within, limit=limit)
+        room = budget_tokens * TOKEN_BYTES if limit is None else 0
+        done = service.recall(query, when=when, within=within, limit=limit, room=room)
         frame = AnswerFrame(
             head=(*as_of_lines(before, service.zone), *_head(done, service.zone, explain=explain)),
             facts=lambda: {
