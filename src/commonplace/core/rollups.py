@@ -5,7 +5,7 @@ Never summarises and never reads a disk; journals and inference meet here, and `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
 
@@ -50,8 +50,9 @@ class Figures(Struct, frozen=True, kw_only=True):
         first, last: When the earliest and the latest was written.
         measures, moods: What the entries' own metadata holds (productivity_score, sentiment);
             empty where none holds any.
+        blockers, milestones: What entries name as such, each with when it was named last.
 
-    The mappings count entries by name.
+    The other mappings count entries by name.
     """
 
     entries: int = 0
@@ -64,6 +65,37 @@ class Figures(Struct, frozen=True, kw_only=True):
     tools: Mapping[str, int] = field(default_factory=dict)
     moods: Mapping[str, int] = field(default_factory=dict)
     measures: Mapping[str, Measure] = field(default_factory=dict)
+    blockers: Mapping[str, datetime] = field(default_factory=dict)
+    milestones: Mapping[str, datetime] = field(default_factory=dict)
+
+
+_NUMBERS: Mapping[str, str] = {
+    "hours_worked": "{:g} hours worked",
+    "tasks_completed": "{:g} tasks completed",
+    "tasks_in_progress": "{:g} tasks in progress",
+    "productivity_score": "productivity {:g}",
+    "sentiment": "sentiment {:.80}",
+}
+
+
+def numbers_of(figures: Figures) -> dict[str, float | str]:
+    """What entries' own metadata held, in the design's keys: sums, a mean, the sentiment of most.
+
+    Of several sentiments that are equally frequent it is `mixed`.
+    """
+    numbers: dict[str, float | str] = {
+        name: round(measure.mean if name == "productivity_score" else measure.total, 6)
+        for name, measure in figures.measures.items()
+    }
+    if moods := ranked(figures.moods, 2):
+        is_mixed = len({figures.moods[name] for name in moods}) < len(moods)
+        numbers["sentiment"] = "mixed" if is_mixed else moods[0]
+    return numbers
+
+
+def render_numbers(numbers: Mapping[str, Any]) -> str:
+    """The numbers of a period in a line, `3.5 hours worked, productivity 7`; empty for none."""
+    return ", ".join(said.format(numbers[x]) for x, said in _NUMBERS.items() if x in numbers)
 
 
 def ranked(counts: Mapping[str, int], most: int | None = None) -> list[str]:
@@ -137,7 +169,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     """What a summariser gives back: the text, and what it cost.
 
     Attributes:
-        generator: What wrote it, in the version it wrote it with (`extractive 2`,
+        generator: What wrote it, in the version it wrote it with (`extractive 3`,
             `<model> <prompt hash>`).
         points: What summaries of larger periods may quote; a model's summary leaves them empty, and
             those of the extractive summary stay.

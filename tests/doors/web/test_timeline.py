@@ -72,6 +72,20 @@ def test_numbers_that_entries_carry(world):
     assert "<title>2026-10-06: 6</title>" in text
 
 
+def test_figures_and_what_entries_named(world):
+    """The figures in a line, milestones and blockers in lists; in the calendar with its summary."""
+    at = datetime(2026, 10, 6, 10, tzinfo=UTC)
+    metadata = {"hours_worked": 6.5, "milestones": ["go <b>live</b>"], "blockers": ["no key"]}
+    world.app.timeline.service().add("worked", at=at, metadata=metadata)
+    world.app.timeline_commands().roll_up()
+    words = words_of(page(world))
+    assert "Figures: 6.5 hours worked." in words
+    assert "Milestones go <b>live</b> 6 October 2026 Blockers no key 6 October 2026" in words
+    period = words_of(world.browser().get("/calendar/2026-10"))
+    assert "Figures: 6.5 hours worked" in period
+    assert "[2026-10-06] no key." in period
+
+
 @pytest.mark.parametrize("query", [{"when": "no time"}, {"period": "eon"}, {"when": "x" * 3000}])
 def test_a_query_that_cannot_be_read_is_explained(world, query):
     """None of it is an error of ours."""

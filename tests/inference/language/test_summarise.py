@@ -12,7 +12,7 @@ from tests.cases import cases
 from tests.sampled import sampled
 
 from commonplace.core.errors import Invalid, Unavailable
-from commonplace.core.rollups import Figures, Item, Material, NoSummary
+from commonplace.core.rollups import Figures, Item, Material, Measure, NoSummary
 from commonplace.core.values import Completion, Interval
 from commonplace.inference.language.client import Endpoint, LanguageClient
 from commonplace.inference.language.summarise import (
@@ -140,6 +140,51 @@ def test_what_a_model_is_shown():
     assert question.passages[2].text == TEXTS[1]
     assert question.max_tokens == 800
     assert not question.is_private
+
+
+NUMBERS = Figures(
+    entries=2,
+    hours=1,
+    measures={"hours_worked": Measure(count=2, total=6.5, least=2.5, most=4)},
+    moods={"positive": 1},
+    blockers={"The import is slow": TEN},
+    milestones={"schema_finalized": TEN},
+)
+
+
+def test_figures_and_what_entries_named_are_shown_to_the_model():
+    """In `counted`, the lists a line each with their dates."""
+    counted = passages_of(replace(material("day"), figures=NUMBERS))[0].text
+    assert counted.splitlines()[3:] == [
+        "figures: 6.5 hours worked, sentiment positive",
+        "blockers:",
+        "- 4 February 2025: The import is slow",
+        "milestones:",
+        "- 4 February 2025: schema_finalized",
+    ]
+
+
+def test_figures_and_what_entries_named_stand_in_a_model_s_summary():
+    """Whatever the model made of them; a list of the same name that it wrote stays its own."""
+    answer = "**Blockers**:\n• Tested: the import is slow"
+    language = ScriptedLanguage(answer)
+    day = replace(material("day"), figures=NUMBERS)
+    made = ModelSummariser(language, model="small", levels=LEVELS).summarise(day)
+    assert made.text == (
+        "**4 February 2025**\n\n**Figures**: 6.5 hours worked, sentiment positive\n\n"
+        f"{answer}\n\n**Milestones**:\n• [10:00] schema_finalized."
+    )
+    hour = replace(material("hour"), figures=NUMBERS)
+    language = ScriptedLanguage("Created the work_log table.")
+    made = ModelSummariser(language, model="small", levels=LEVELS).summarise(hour)
+    assert made.text.splitlines() == [
+        "[10:00-11:00] Created the work_log table.",
+        "Figures: 6.5 hours worked, sentiment positive",
+        "Milestones:",
+        "• [10:00] schema_finalized.",
+        "Blockers:",
+        "• [10:00] The import is slow.",
+    ]
 
 
 @cases(

@@ -79,6 +79,16 @@ def test_raw_entries_are_archived_then_deleted_and_told_of(world):
     assert "fixed the gate" in hour.content
 
 
+def test_what_an_entry_named_outlives_it(world):
+    """Its blockers stay in a day that is made again since a late entry came to it."""
+    world.add("fixed the gate", "2025-02-04T10:15", blockers=["no paint"])
+    pass_over(world, "2025-02-05T11:00")
+    assert pass_over(world, "2025-02-12T11:00").deleted["raw"] == 1
+    world.add("painted it", "2025-02-04T12:15")
+    world.roll_up()
+    assert "• [10:15] no paint." in world.read("day", "2025-02-04T00:00").content
+
+
 def test_nothing_goes_while_what_covers_it_is_not_there(world):
     """After ten days of sleep the hour is rolled up first; where that fails nothing goes."""
 

@@ -321,6 +321,20 @@ def test_numbers_that_entries_carry_are_merged_and_none_are_invented(world):
     assert not {"hours_worked", "productivity_score", "sentiment"} & second.keys()
 
 
+def test_of_many_blockers_the_last_hundred_are_carried_upwards(world):
+    """The same ones in every level, however late they were recorded; a longer one is cut."""
+    for hour in (12, 10, 11):
+        named = [f"{hour} {number:02} {'x' * 300}" for number in range(60)]
+        world.add("Stuck", f"2025-02-04T{hour}:15", blockers=named)
+    world.roll_up("2026-02-07T00:00")
+    for level in ("day", "week", "month", "year"):
+        kept = world.read(level, "2025-02-04T00:00").metadata["blockers"]
+        assert [x[:5] for x in kept] == [f"12 {number:02}" for number in range(10, 60)]
+        assert {len(x) for x in kept} == {223}
+    ((figures,),) = world.rows("SELECT figures FROM rollups WHERE period_key = '2025'")
+    assert len(json.loads(figures)["blockers"]) == 100
+
+
 def test_metadata_of_any_shape_is_kept_and_what_is_no_name_is_not_counted(world):
     """What somebody else's program wrote may be anything that JSON holds."""
     odd = {"projects": [1, None, " a  b ", "a b"], "tags": "one", "action": {"x": 1}}
@@ -445,7 +459,7 @@ def test_the_log_tells_what_was_made_from_how_much_and_no_text(world, tmp_path):
         ("hour", "2025-02-04T10", 1, "stored"),
         ("day", "2025-02-04", 1, "stored"),
     ]
-    assert lines[0]["generator"] == "extractive 2"
+    assert lines[0]["generator"] == "extractive 3"
     assert "harbour" not in text
     assert "hidden" not in text
 

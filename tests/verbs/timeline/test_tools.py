@@ -307,18 +307,62 @@ def test_a_day_is_shown_with_all_that_it_is_summed_up_in(app, autumn):
 
 
 def test_figures_are_shown_and_not_only_kept(app):
-    """In a rollup, a period that is shown and the trends; where two moods tie it is mixed."""
+    """In a summary's text, a period that is shown and the trends; where two moods tie it is mixed."""
     for mood, hours, score in (("glad", 2, 8), ("worried", 1.5, 6)):
         numbers = {"hours_worked": hours, "productivity_score": score, "sentiment": mood}
         ask(app, "timeline_add", content="Mended", at="2026-10-07 14:05", metadata=numbers)
     commands = TimelineCommands(app.timeline.service(), lambda: None)
     line = "Figures: 3.5 hours worked, productivity 7, sentiment mixed"
-    assert line in ask(app, "timeline_rollup", period="daily", at="2026-10-07").text.splitlines()
-    assert line in commands.show("2026-10-07").text.splitlines()
+    bold = line.replace("Figures", "**Figures**")
+    assert bold in ask(app, "timeline_rollup", period="daily", at="2026-10-07").text.splitlines()
+    assert bold in commands.show("2026-10-07").text.splitlines()
     trends = commands.trends(when="2026-10", period="daily")
     assert line in trends.text.splitlines()
     assert trends.facts["total"]["hours_worked"] == 3.5
     assert trends.facts["periods"][0]["sentiment"] == "mixed"
+
+
+def test_a_summary_without_its_line_of_figures_is_shown_with_one(app):
+    """One that was made before summaries had it, or whose text a person has altered."""
+    ask(app, "timeline_add", content="Mended", at="2026-10-07 14:05", metadata={"hours_worked": 2})
+    app.timeline.service().keep_up()
+    with app.timeline.journal.database.writing() as conn:
+        conn.execute(
+            "UPDATE journal_entries SET content = 'As it was.' WHERE id = 'rollup_daily_20261007'"
+        )
+    commands = TimelineCommands(app.timeline.service(), lambda: None)
+    told = commands.show("2026-10-07").text.splitlines()
+    assert told[2] == "Figures: 2 hours worked"
+    assert "As it was." in told
+
+
+@cases(
+    ("period", "at", "dated"),
+    [
+        ("hourly", "2026-10-07 14", "14:05"),
+        ("daily", "2026-10-07", "14:05"),
+        ("weekly", "2026-W41", "2026-10-07"),
+        ("monthly", "2026-10", "2026-10-07"),
+    ],
+)
+def test_blockers_and_milestones_are_lists_of_their_own_up_to_the_year(app, period, at, dated):
+    """Each with when it was named last, once; in the text, the metadata and the trends."""
+    metadata = {"blockers": "The import is slow", "milestones": ["schema_finalized"]}
+    ask(app, "timeline_add", content="Mended", at="2026-10-07 14:05", metadata=metadata)
+    ask(app, "timeline_add", content="Mended", at="2026-10-07 14:02", metadata=metadata)
+    told = ask(app, "timeline_rollup", period=period, at=at)
+    bold = "" if period == "hourly" else "**"
+    lines = told.text.splitlines()
+    for label, line in (("Milestones", "schema_finalized."), ("Blockers", "The import is slow.")):
+        assert lines[lines.index(f"{bold}{label}{bold}:") + 1] == f"• [{dated}] {line}"
+    assert told.facts["metadata"]["milestones"] == ["schema_finalized"]
+    assert told.facts["metadata"]["blockers"] == ["The import is slow"]
+    year = ask(app, "timeline_rollup", period="yearly", at="2026")
+    assert "• [2026-10-07] The import is slow." in year.text.splitlines()
+    commands = TimelineCommands(app.timeline.service(), lambda: None)
+    trends = commands.trends(when="2026-10", period="weekly")
+    assert "• [2026-10-07] schema_finalized" in trends.text.splitlines()
+    assert trends.facts["total"]["blockers"] == ["The import is slow"]
 
 
 def test_trends_say_of_which_periods_the_detail_has_expired(world):

@@ -12,17 +12,24 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import local_date, render_date, to_local
-from commonplace.core.rollups import Figures, Point, Summary, ranked
+from commonplace.core.rollups import (
+    Figures,
+    Point,
+    Summary,
+    numbers_of,
+    ranked,
+    render_numbers,
+)
 from commonplace.core.text import body_of, counted_entries, opening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Level
     from commonplace.core.rollups import Item, Material
 
-GENERATOR = "extractive 2"
+GENERATOR = "extractive 3"
 
 # Sentences and decisions that a summary of each level shows, and that larger ones may quote.
 _SENTENCES: Mapping[Level, int] = {"hour": 4, "day": 7, "week": 9, "month": 12, "year": 15}
@@ -152,7 +159,8 @@ def _hour(material: Material, points: Sequence[Point]) -> str:
         if counts
     ]
     head = "; ".join([counted_entries(figures.entries), *names])
-    return "\n".join([f"[{start}-{end}] {head}.", *(_ended(x.text) for x in points)])
+    said = [*figures_lines(material), *(_ended(x.text) for x in points), *named_lines(material)]
+    return "\n".join([f"[{start}-{end}] {head}.", *said])
 
 
 def _headed(material: Material, points: Sequence[Point]) -> str:
@@ -165,16 +173,48 @@ def _headed(material: Material, points: Sequence[Point]) -> str:
         ("Tools", figures.tools),
     )
     lines += [f"**{label}**: {_names(counts)}" for label, counts in named if counts]
+    lines += [*figures_lines(material), *named_lines(material)]
     decisions = [x for x in points if x.decision]
     others = [x for x in points if not x.decision]
     for label, listed in (("Decisions", decisions), ("Highlights", others)):
         if listed:
             lines += ["", f"**{label}**:"]
-        for x in listed:
-            date = local_date(x.at, material.zone).isoformat()
-            when = _clock(x.at, material.zone) if material.level == "day" else date
-            lines.append(f"• [{when}] {_ended(x.text)}")
+        lines += [f"• [{_when(x.at, material)}] {_ended(x.text)}" for x in listed]
     return "\n".join(lines)
+
+
+def figures_lines(material: Material) -> list[str]:
+    """A line of the numbers that entries carried; none where they carried none."""
+    said = render_numbers(numbers_of(material.figures))
+    label = "Figures" if material.level == "hour" else "**Figures**"
+    return [f"{label}: {said}"] if said else []
+
+
+def named_lines(material: Material, *, without: Container[str] = ()) -> list[str]:
+    """The milestones and the blockers that entries named, a list each; of many the last.
+
+    without: the headings of those that are left out.
+    """
+    lines: list[str] = []
+    most = _DECISIONS[material.level]
+    for label, named in (
+        ("Milestones", material.figures.milestones),
+        ("Blockers", material.figures.blockers),
+    ):
+        if not named or label in without:
+            continue
+        lines += [f"{label}:"] if material.level == "hour" else ["", f"**{label}**:"]
+        latest = sorted(named.items(), key=lambda x: (x[1], x[0]))[-most:]
+        lines += [f"• [{_when(at, material)}] {_ended(name)}" for name, at in latest]
+        lines += [f"• and {len(named) - most} more"] if len(named) > most else []
+    return lines
+
+
+def _when(at: datetime, material: Material) -> str:
+    """The time of an entry of an hour or a day, and the date of one of a larger period."""
+    if material.level in {"hour", "day"}:
+        return _clock(at, material.zone)
+    return local_date(at, material.zone).isoformat()
 
 
 def title_of(material: Material) -> str:

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 from commonplace.core.clock import local_date, render_date, to_local
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible
-from commonplace.core.rollups import NoSummary, Summary, ranked
+from commonplace.core.rollups import NoSummary, Summary, numbers_of, ranked, render_numbers
 from commonplace.core.text import count_words, opening, words_text
 from commonplace.core.values import Passage, Question
-from commonplace.inference.language.extract import title_of
+from commonplace.inference.language.extract import figures_lines, named_lines, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -191,10 +191,16 @@ def lay_out(answer: Completion, material: Material, passages: Sequence[Passage])
         raise Invalid(f"The summary of {material.key} has {words} words.", hint=_RETRY)
     if not known.shares(said):
         raise Invalid(f"The summary of {material.key} is about something else.", hint=_RETRY)
+    figures, written = figures_lines(material), set[str]()
     if material.level == "hour":
         start, end = (_clock(at, material) for at in (material.period.start, material.period.end))
-        return f"[{start}-{end}] " + "\n".join(body)
-    return "\n".join([f"**{title_of(material)}**", *body])
+        body[0] = f"[{start}-{end}] {body[0]}"
+    else:
+        written = {line.strip("*:") for line in body if line.startswith("**")}
+        body.insert(0, f"**{title_of(material)}**")
+        figures = ["", *figures] if figures else []
+    # What entries counted and named comes from them, whatever a model makes of it.
+    return "\n".join([body[0], *figures, *body[1:], *named_lines(material, without=written)])
 
 
 class _Known:
@@ -297,6 +303,13 @@ def _counted(material: Material, *, left: int) -> Iterator[str]:
         if counts:
             names = (f"{opening(x, 60)} ({counts[x]})" for x in ranked(counts, _NAMES))
             yield f"{label}: {', '.join(names)}"
+    if numbers := render_numbers(numbers_of(figures)):
+        yield f"figures: {numbers}"
+    for label, named in (("blockers", figures.blockers), ("milestones", figures.milestones)):
+        if named:
+            yield f"{label}:"
+            latest = sorted(named.items(), key=lambda x: (x[1], x[0]))[-_NAMES:]
+            yield from (f"- {render_date(local_date(at, material.zone))}: {x}" for x, at in latest)
     there = sum(bool(item.text) for item in material.items)
     if left < there:
         yield f"shown below: {left} of {there}"

@@ -9,7 +9,8 @@ from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.rollups import Figures, Measure, ranked
+from commonplace.core.rollups import Figures, Measure
+from commonplace.core.text import opening
 from commonplace.journals.timeline.entry import names_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ COUNTED = (
 )
 """The parts of figures that count names, each with the key of an entry's metadata it counts."""
 
+NAMED = ("blockers", "milestones")
+"""The parts that hold what entries name, and when they did so last; they are such lists, too."""
+
+_MOST_NAMED = 100
+_LONGEST_NAMED = 220
 _PARTS = tuple(part for part, _ in COUNTED)
 _MEASURES = ("productivity_score", "hours_worked", "tasks_completed", "tasks_in_progress")
 
@@ -33,8 +39,11 @@ def figures_of(entries: Iterable[tuple[datetime, Mapping[str, Any]]]) -> Figures
     times: list[datetime] = []
     counts: dict[str, dict[str, int]] = {}
     measures: dict[str, Measure] = {}
+    named: dict[str, list[Mapping[str, datetime]]] = {part: [] for part in NAMED}
     for at, metadata in entries:
         times.append(at)
+        for part in NAMED:
+            named[part].append(dict.fromkeys(_names(metadata, part), at))
         for part, key in COUNTED:
             for name in names_of(metadata, key):
                 counted = counts.setdefault(part, {})
@@ -42,19 +51,38 @@ def figures_of(entries: Iterable[tuple[datetime, Mapping[str, Any]]]) -> Figures
         for name in _MEASURES:
             if (one := _measure(metadata.get(name))) is not None:
                 measures[name] = measures[name].merged(one) if name in measures else one
+    parts: dict[str, Any] = {x: dict(sorted(counted.items())) for x, counted in counts.items()}
+    parts |= {part: _latest(found) for part, found in named.items()}
     return Figures(
         entries=len(times),
         hours=1 if times else 0,
         first=min(times, default=None),
         last=max(times, default=None),
-        **{part: dict(sorted(counted.items())) for part, counted in counts.items()},
         measures=dict(sorted(measures.items())),
+        **parts,
     )
+
+
+def _names(metadata: Mapping[str, Any], part: str) -> list[str]:
+    return [opening(name, _LONGEST_NAMED) for name in names_of(metadata, part)]
+
+
+def _latest(named: Iterable[Mapping[str, datetime]]) -> dict[str, datetime]:
+    """What was named last of several lists, each once, in the order of time.
+
+    The last 100 of a period are among the last 100 of its parts, in whichever order they merge.
+    """
+    last: dict[str, datetime] = {}
+    for names in named:
+        for name, at in names.items():
+            last[name] = max(at, last.get(name, at))
+    return dict(sorted(last.items(), key=lambda x: (x[1], x[0]))[-_MOST_NAMED:])
 
 
 def counted_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """What `figures_of` reads of an entry's metadata, and nothing else of it."""
     kept: dict[str, Any] = {key: list(names_of(metadata, key)) for _, key in COUNTED}
+    kept |= {part: _names(metadata, part) for part in NAMED}
     kept |= {name: metadata.get(name) for name in _MEASURES if _measure(metadata.get(name))}
     return {key: value for key, value in kept.items() if value != []}
 
@@ -71,13 +99,15 @@ def merged(figures: Sequence[Figures]) -> Figures:
     for each in figures:
         for name, measure in each.measures.items():
             measures[name] = measures[name].merged(measure) if name in measures else measure
+    parts: dict[str, Any] = {x: _summed(getattr(one, x) for one in figures) for x in _PARTS}
+    parts |= {x: _latest(getattr(one, x) for one in figures) for x in NAMED}
     return Figures(
         entries=sum(x.entries for x in figures),
         hours=sum(x.hours for x in figures),
         first=min((x.first for x in figures if x.first is not None), default=None),
         last=max((x.last for x in figures if x.last is not None), default=None),
-        **{part: _summed(getattr(x, part) for x in figures) for part in _PARTS},
         measures=dict(sorted(measures.items())),
+        **parts,
     )
 
 
@@ -86,21 +116,6 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for each in counts:
         total.update(each)
     return dict(sorted(total.items()))
-
-
-def numbers_of(figures: Figures) -> dict[str, float | str]:
-    """What entries' own metadata held, in the design's keys: sums, a mean, the sentiment of most.
-
-    Of several sentiments that are equally frequent it is `mixed`.
-    """
-    numbers: dict[str, float | str] = {
-        name: round(measure.mean if name == "productivity_score" else measure.total, 6)
-        for name, measure in figures.measures.items()
-    }
-    if moods := ranked(figures.moods, 2):
-        is_mixed = len({figures.moods[name] for name in moods}) < len(moods)
-        numbers["sentiment"] = "mixed" if is_mixed else moods[0]
-    return numbers
 
 
 def render_figures(figures: Figures) -> dict[str, Any]:
@@ -114,19 +129,30 @@ def render_figures(figures: Figures) -> dict[str, Any]:
         **({"last": figures.last.isoformat()} if figures.last else {}),
         **counted,
         **({"measures": measures} if measures else {}),
+        **{
+            part: {name: at.isoformat() for name, at in found.items()}
+            for part in NAMED
+            if (found := getattr(figures, part))
+        },
     }
 
 
 def parse_figures(stored: Mapping[str, Any]) -> Figures:
     """Figures from what `render_figures` wrote."""
+    parts: dict[str, Any] = {part: stored[part] for part in _PARTS if part in stored}
+    parts |= {
+        part: {name: datetime.fromisoformat(at) for name, at in stored[part].items()}
+        for part in NAMED
+        if part in stored
+    }
     return Figures(
         entries=stored["entries"],
         hours=stored["hours"],
         first=datetime.fromisoformat(stored["first"]) if "first" in stored else None,
         last=datetime.fromisoformat(stored["last"]) if "last" in stored else None,
-        **{part: stored[part] for part in _PARTS if part in stored},
         measures={
             name: Measure(count=count, total=total, least=least, most=most)
             for name, (count, total, least, most) in stored.get("measures", {}).items()
         },
+        **parts,
     )

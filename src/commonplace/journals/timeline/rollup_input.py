@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from commonplace.core.clock import parse_time, period_key, render_time
-from commonplace.core.rollups import Figures, Item, Material, Point, ranked
+from commonplace.core.rollups import Figures, Item, Material, Point, numbers_of, ranked
 from commonplace.journals.timeline.due_periods import MADE_FROM, PeriodSpan, smaller_of
 from commonplace.journals.timeline.entry import (
     JOURNAL,
@@ -26,9 +26,9 @@ from commonplace.journals.timeline.entry import (
     unpack_id,
 )
 from commonplace.journals.timeline.figures import (
+    NAMED,
     figures_of,
     merged,
-    numbers_of,
     parse_figures,
     render_figures,
 )
@@ -344,6 +344,9 @@ def facts_of(
         facts |= {"first": render_time(figures.first), "last": render_time(figures.last)}
     if found.expected:
         facts["coverage"] = {"present": len(found.parts), "expected": found.expected}
+    for part in NAMED:
+        if names := [*getattr(figures, part)]:
+            facts[part] = names[-_NAMES_KEPT:]
     return {**facts, **numbers_of(figures)}
 
 

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from commonplace.core.clock import parse_time, period_key
 from commonplace.core.errors import Invalid
-from commonplace.core.rollups import Figures, ranked
+from commonplace.core.rollups import Figures, numbers_of, ranked
 from commonplace.journals.timeline.due_periods import span_at
-from commonplace.journals.timeline.figures import numbers_of
+from commonplace.journals.timeline.figures import NAMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,4 +137,5 @@ def _figures_dict(figures: Figures) -> dict[str, Any]:
         "projects": {name: figures.projects[name] for name in ranked(figures.projects, _SHOWN)},
         "tags": {name: figures.tags[name] for name in ranked(figures.tags, _SHOWN)},
         **numbers_of(figures),
+        **{part: names for part in NAMED if (names := [*getattr(figures, part)])},
     }

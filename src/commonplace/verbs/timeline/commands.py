@@ -16,7 +16,6 @@ from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.present import AFTER_DOUBT
-from commonplace.core.rollups import ranked
 from commonplace.core.text import counted, opening
 from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.entry import (
@@ -29,7 +28,6 @@ from commonplace.journals.timeline.entry import (
     label_of,
     span_of,
 )
-from commonplace.journals.timeline.figures import numbers_of
 from commonplace.journals.timeline.model_texts import MOST_FAILURES
 from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.period_reader import PeriodReader, StoredPeriod
@@ -39,6 +37,7 @@ from commonplace.verbs.timeline.drill_down import drill_down, with_others
 from commonplace.verbs.timeline.lines import NOTHING, figures_lines, state_of, when_of
 from commonplace.verbs.timeline.reading import parse_interval, read_period
 from commonplace.verbs.timeline.service import parse_period
+from commonplace.verbs.timeline.trend_lines import trend_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.model_texts import ModelTexts
     from commonplace.journals.timeline.retention import Retention
     from commonplace.journals.timeline.rollups import DueLevel
-    from commonplace.journals.timeline.trends import Trends
     from commonplace.verbs.timeline.drill_down import PeriodNode
     from commonplace.verbs.timeline.service import TimelineService
 
@@ -63,9 +61,7 @@ MOST_STEPS = 20_000
 """The same where a depth is asked for."""
 
 _AT_ONCE = 200
-_BAR = 24
 _HOURS_A_DAY = 24
-_NAMES_SHOWN = 10
 
 
 class ShownPeriod(Struct, frozen=True, kw_only=True):
@@ -191,7 +187,7 @@ class TimelineCommands:
         trends = service.trends(interval, level=parse_period(period) if period else None)
         lines = time_lines(interval, service.zone)
         is_any = any(x.figures.entries or x.expired for x in trends.periods)
-        lines += [*_trend_lines(trends)] if is_any else [NOTHING]
+        lines += [*trend_lines(trends, service.zone)] if is_any else [NOTHING]
         return answer_of(lines, lambda: {"interval": interval_facts(interval), **trends.as_dict()})
 
     def status(self) -> Answer:
@@ -386,7 +382,7 @@ def _shown_period(
 ) -> Answer:
     lines = [f"{node.key}, {when_of(rollup, zone)}"]
     lines.append(f"{rollup.ref}, {state_of(rollup)}")
-    lines += figures_lines(rollup.metadata)
+    lines += figures_lines(rollup)
     if not rollup.content:
         lines.append("Nothing was recorded.")
     elif is_plain:
@@ -449,29 +445,6 @@ def _node_facts(node: PeriodNode) -> dict[str, Any]:
         "text": visible_line(node.text),
         "down": [_node_facts(each) for each in node.down],
     }
-
-
-def _trend_lines(found: Trends) -> Iterator[str]:
-    most = max(1, *(x.figures.entries for x in found.periods))
-    width = max(len(x.key) for x in found.periods)
-    yield f"{'PERIOD':{width}}  ENTRIES  HOURS"
-    for each in found.periods:
-        if each.expired:
-            yield f"{each.key:{width}}  expired"
-            continue
-        entries, hours = each.figures.entries, each.figures.hours
-        bar = "▇" * -(-entries * _BAR // most)
-        yield f"{each.key:{width}}  {entries:>7,}  {hours:>5,}  {bar}".rstrip()
-    total = found.total
-    yield f"{'all':{width}}  {total.entries:>7,}  {total.hours:>5,}"
-    if gone := sum(x.expired for x in found.periods):
-        what = counted(gone, found.level, f"{found.level}s")
-        yield f"Expired: {what}, which a larger period still counts."
-    yield from figures_lines(numbers_of(total))
-    for label, counts in (("Projects", total.projects), ("Tags", total.tags)):
-        if counts:
-            names = ", ".join(f"{x} ({counts[x]:,})" for x in ranked(counts, _NAMES_SHOWN))
-            yield f"{label}: {visible_line(names)}"
 
 
 def _due_line(due: Sequence[DueLevel], zone: tzinfo) -> str:

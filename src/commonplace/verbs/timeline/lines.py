@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_instant, render_interval, render_time
 from commonplace.core.fence import fenced, visible, visible_line
+from commonplace.core.rollups import render_numbers
 from commonplace.core.text import excerpt, opening
 from commonplace.journals.timeline.entry import (
     label_of,
@@ -35,7 +36,7 @@ from commonplace.verbs.answers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.core.values import Answer, Interval
@@ -50,13 +51,6 @@ SOURCES_SHOWN = 50
 _SHORTEST, _LONGEST = 200, 2000
 _NAMES_SHOWN = 20
 _LONGEST_NAME = 80
-_FIGURES: Mapping[str, str] = {
-    "hours_worked": "{:g} hours worked",
-    "tasks_completed": "{:g} tasks completed",
-    "tasks_in_progress": "{:g} tasks in progress",
-    "productivity_score": "productivity {:g}",
-    "sentiment": "sentiment {:.80}",
-}
 
 
 def share_of(count: int) -> int:
@@ -163,10 +157,10 @@ def _hit_facts(hit: TimelineHit, zone: tzinfo, text: str, *, explain: bool) -> d
     }
 
 
-def figures_lines(numbers: Mapping[str, Any]) -> list[str]:
-    """A line of what entries' own metadata counted, as a rollup or `numbers_of` has it; or none."""
-    shown = [said.format(numbers[name]) for name, said in _FIGURES.items() if name in numbers]
-    return [f"Figures: {visible_line(', '.join(shown))}"] if shown else []
+def figures_lines(entry: TimelineEntry) -> list[str]:
+    """A line of the numbers that entries of a rollup carried, where its own text has none."""
+    said = render_numbers(entry.metadata)
+    return [f"Figures: {visible_line(said)}"] if said and said not in entry.content else []
 
 
 def list_answer(
@@ -210,7 +204,7 @@ def rollup_answer(entry: TimelineEntry, zone: tzinfo, notes: Sequence[str] = ())
     refs = [visible_line(ref) for ref in named]
     lines = [f"Period: {label_line(entry, zone)}", f"Time: {when_of(entry, zone)}"]
     lines.append(f"State: {_freshness(entry, zone)}")
-    lines += figures_lines(entry.metadata)
+    lines += figures_lines(entry)
     if entry.content:
         lines += [CAUTION, fenced(entry.content, entry.ref)]
     if refs:

@@ -23,6 +23,7 @@ from commonplace.core.values import Filter, Interval
 from commonplace.doors.web.charts import heat_of
 from commonplace.doors.web.visit import Redirect, WebPage
 from commonplace.journals.timeline.entry import find_rollup_key, names_of
+from commonplace.verbs.timeline.lines import figures_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -232,6 +233,7 @@ def _summary(visit: Visit, level: Level, key: str) -> Mapping[str, Any] | None:
         "problem": "",
         "state": shown.node.state,
         "is_behind": shown.node.is_behind,
+        "figures": visit.shown(" ".join(figures_lines(rollup))) if rollup else "",
         "text": "" if rollup is None else visit.shown(rollup.content),
         "ref": "" if rollup is None or rollup.partial else rollup.ref,
         "at": None if rollup is None else rollup.updated,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.clock import render_interval
-from commonplace.core.rollups import ranked
+from commonplace.core.clock import local_date, render_date, render_interval
+from commonplace.core.rollups import numbers_of, ranked, render_numbers
 from commonplace.core.values import Interval
 from commonplace.doors.web.charts import Bar, Dot, bars, line
 from commonplace.doors.web.pages.calendar import MOST_WAIT_S
@@ -66,7 +66,7 @@ def _drawn(visit: Visit, trends: Trends) -> Mapping[str, object]:
     """The charts of the trends, and the most frequent projects, tags, actions, tools and moods."""
     periods, total = trends.periods, trends.total
     if not periods:
-        return {"charts": [], "counted": []}
+        return {"charts": [], "counted": [], "numbers": "", "named": []}
     entries = [(each, float(each.figures.entries)) for each in periods]
     hours = [(each, float(each.figures.hours)) for each in periods]
     charts = [
@@ -88,7 +88,19 @@ def _drawn(visit: Visit, trends: Trends) -> Mapping[str, object]:
         )
         if names
     ]
-    return {"charts": charts, "counted": counted}
+    named = [
+        (
+            title,
+            [
+                (visit.shown(name), render_date(local_date(at, visit.zone)))
+                for name, at in sorted(last.items(), key=lambda x: (x[1], x[0]), reverse=True)
+            ],
+        )
+        for title, last in (("Milestones", total.milestones), ("Blockers", total.blockers))
+        if last
+    ]
+    numbers = visit.shown(render_numbers(numbers_of(total)))
+    return {"charts": charts, "counted": counted, "numbers": numbers, "named": named}
 
 
 def _bars(visit: Visit, counts: Sequence[tuple[Trend, float]]) -> str:
