@@ -58,7 +58,7 @@ ROOMS = {
     "src/commonplace/verbs/notebook": 1750,
     "src/commonplace/verbs/private": 1000,
     "src/commonplace/verbs/recall": 1250,
-    "src/commonplace/verbs/timeline": 2250,
+    "src/commonplace/verbs/timeline": 2500,
     "src/commonplace/verbs/transcripts": 1250,
     "server/src/commonplace_server": 8500,
     "chroma/src/commonplace_chroma": 750,
