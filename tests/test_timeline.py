@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from commonplace.aio import JournalStorage
+from commonplace.aio import AsyncTimeline, JournalStorage
 from commonplace.core.errors import Invalid, NotFound, Unavailable
+from commonplace.core.values import Interval
 from commonplace.journals.timeline.entry import TimelineDraft
 from commonplace.timeline import Timeline
 from commonplace_testing import FrozenClock
@@ -54,6 +55,31 @@ def test_the_first_zone_given_is_the_owners(home, clock):
     with Timeline(OWNER, home=home, clock=clock) as journal:
         journal.set_timezone("UTC")
     assert opened(home, "UTC", clock) == [datetime(2025, 2, 4, tzinfo=UTC)]
+
+
+def test_a_different_zone_is_refused_by_the_storage_too(home, clock):
+    """By the awaited face of the design; `set_timezone` is what it names, and what then helps."""
+
+    async def scenario():
+        async with JournalStorage(home=home, timezone="Asia/Tokyo", clock=clock) as storage:
+            await storage.add_entry(OWNER, "Oiled the gate")
+        async with JournalStorage(home=home, timezone="UTC", clock=clock) as storage:
+            with pytest.raises(Invalid, match=r"cut by Asia/Tokyo, not by UTC") as caught:
+                await storage.get_time_range(OWNER, START, START + timedelta(hours=1))
+            assert "set_timezone" in caught.value.hint
+            with pytest.raises(Invalid, match="Unknown time zone"):
+                storage.timeline(OWNER).set_timezone("Mars/Olympus")
+            with pytest.raises(Invalid, match="not by UTC"):
+                await storage.add_entry(OWNER, "Painted it")
+            storage.timeline(OWNER).set_timezone("UTC")
+            await storage.add_entry(OWNER, "Painted it")
+        async with AsyncTimeline(Timeline(OWNER, home=home, timezone="Asia/Tokyo")) as timeline:
+            with pytest.raises(Invalid, match=r"cut by UTC, not by Asia/Tokyo"):
+                await timeline.trends()
+            await timeline.set_timezone("Asia/Tokyo")
+            assert (await timeline.trends()).periods
+
+    asyncio.run(scenario())
 
 
 def test_a_zone_is_not_kept_by_looking(home, clock):
@@ -118,6 +144,64 @@ def test_a_raw_entry_has_the_keys_of_the_design(storage):
     assert entry["period_end"] == "2025-02-04T11:00:00.000000Z"
     assert entry["metadata"] == told
     assert (entry["rollup_level"], entry["status"], entry["parent_id"]) == (0, "active", None)
+
+
+def test_a_time_range_tells_what_each_was_made_from_and_went_into(storage, clock):
+    """Parents, sources and staleness are those of `get_rollup`, in every list of entries."""
+    a_february(storage.timeline(OWNER), clock)
+    until = datetime(2025, 2, 5, tzinfo=UTC)
+    day = asyncio.run(storage.get_rollup(OWNER, "daily", START))
+    since = START - timedelta(hours=1)
+    listed = asyncio.run(storage.get_time_range(OWNER, since, until))
+    by_id = {x["id"]: x for x in listed}
+    assert by_id[day["id"]] == day
+    assert day["parent_id"] == "rollup_weekly_2025W06"
+    assert day["metadata"]["source_entries"] == ["rollup_hourly_20250204_10"]
+    raw = [x for x in listed if x["entry_type"] == "raw"]
+    assert {x["parent_id"] for x in raw} == {"rollup_hourly_20250204_10"}
+    hour = by_id["rollup_hourly_20250204_10"]
+    assert hour["metadata"]["source_entries"] == [x["id"] for x in reversed(raw)]
+    blank = asyncio.run(storage.search(OWNER, "", (since, until), ["daily_rollup"]))
+    assert [x["metadata"]["source_entries"] for x in blank] == [["rollup_hourly_20250204_10"]]
+
+
+def test_a_time_range_tells_which_summaries_are_stale(storage, clock):
+    """As `get_rollup` does, where what changed cannot be rolled up yet."""
+    a_february(storage.timeline(OWNER), clock)
+    service = storage.timeline(OWNER).service
+    service.catch_up()
+    service.rolls_up = False  # as on a server that may only read
+    (raw, *_) = service.list_entries(Interval(), types=("raw",)).entries
+    service.journal.update(raw.id, content="Decided to wait")
+    weeks = asyncio.run(storage.get_time_range(OWNER, START, clock(), 2))
+    assert {x["id"]: x["stale"] for x in weeks if not x["metadata"].get("partial")} == {
+        "rollup_daily_20250225": True,
+        "rollup_daily_20250211": False,
+        "rollup_daily_20250204": False,
+    }
+
+
+def test_facts_and_profiles_are_found_as_a_memory_system_asks_for_them(storage, clock):
+    """The design's second phase: `entry_types=["profile_snapshot", "fact"]`, listed and searched."""
+    memories = storage.timeline(OWNER).memories()
+    storage.timeline(OWNER).save_entry("Wren prefers tea, it was said")
+    fact = memories.create_memory("Wren prefers brief responses")
+    other = memories.create_memory("Wren prefers trains", type="wish")
+    profile = memories.create_memory("Wren is an analyst", type="profile")
+    asked = {"thread_id": OWNER, "entry_types": ["profile_snapshot", "fact"]}
+    for query in ("", "what does Wren prefer"):
+        found = asyncio.run(storage.search(query=query, **asked))
+        assert {x["id"] for x in found} == {profile, fact}
+    (first, *_) = asyncio.run(storage.search(query="profile snapshot", **asked))
+    assert first["id"] == profile
+    found = asyncio.run(storage.search(OWNER, "prefers", entry_types=["fact"]))
+    assert [x["id"] for x in found] == [fact]
+    assert [x["entry_type"] for x in found] == ["raw"]
+    found = asyncio.run(storage.search(OWNER, "prefers", entry_types=["raw"]))
+    assert {fact, other} < {x["id"] for x in found}
+    with pytest.raises(Invalid, match=r"entry_type: 'facts'.*") as caught:
+        asyncio.run(storage.search(OWNER, "prefers", entry_types=["facts"]))
+    assert caught.value.hint.startswith("Did you mean fact?")
 
 
 def test_what_was_i_working_on_last_week(storage, clock):
@@ -189,6 +273,26 @@ def test_a_rollup_and_what_it_was_made_from_are_one_hit(journal, clock):
     beside = {*hits[0].also, hits[0].ref}
     assert {"timeline:rollup_daily_20250211", "timeline:rollup_hourly_20250211_09"} <= beside
     assert "timeline:rollup_daily_20250211" not in [x.ref for x in hits[1:]]
+
+
+def test_the_labels_of_a_summary_are_not_searched(journal, clock):
+    """Every summary is laid out with them: what was written is found by them, and nothing else."""
+    told = {"projects": ["sales"], "tags": ["work"], "action": "plan", "tools_used": ["editor"]}
+    for day in (4, 5):
+        clock.at = datetime(2025, 2, day, 10, 15, tzinfo=UTC)
+        journal.save_entry("Decided to automate the reports", metadata=told)
+        clock.advance(600)
+        journal.save_entry("Rebuilt the pipeline of the shop", metadata=told)
+    clock.at = datetime(2025, 3, 3, 1, 10, tzinfo=UTC)
+    journal.roll_up()
+    labels = "Projects Tags Actions Tools Decisions Highlights entries"
+    for query in (*labels.split(), labels):
+        assert [x.ref for x in journal.search(query).hits] == [], query
+    written = journal.save_entry("Wrote down the highlights")
+    assert [x.ref for x in journal.search("highlights").hits] == [written]
+    for query in ("sales", "pipeline", "editor"):  # what was counted and quoted is found
+        assert any(x.entry.level for x in journal.search(query).hits), query
+    assert "**Highlights**:" in journal.rollup("monthly", START).text
 
 
 def test_a_time_in_the_question_is_read(journal, clock):

@@ -238,6 +238,7 @@ class JournalStorage:
     ) -> list[dict[str, Any]]:
         """What overlaps [start, end), newest first: of one level (0 raw … 5 year), or of all.
 
+        Each says what it went into; a rollup also what it was made from, and whether it is stale.
         Of a level of rollups the period that is still open comes first, computed and marked
         `partial` in its metadata. Raises: Invalid for a time without a zone, or for no level.
         """

@@ -10,12 +10,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from commonplace.journals.memory.entry import parse_role
+from commonplace.journals.timeline.due_periods import check_zone
 from commonplace.journals.timeline.entry import (
     JOURNAL,
     PROFILE,
     ROLLUP_TYPES,
     id_of,
-    parse_type,
+    parse_kinds,
 )
 from commonplace.journals.timeline.journal import MOST_LISTED
 from commonplace.library import Library, check_aware, check_limit, interval_of
@@ -48,6 +49,7 @@ class Timeline(Library[TimelineService]):
     """
 
     _journal = JOURNAL
+    _claims_zone = True
 
     def save_entry(
         self,
@@ -129,7 +131,7 @@ class Timeline(Library[TimelineService]):
         """
         check_limit(limit)
         interval = interval_of(since, until)
-        types = tuple(dict.fromkeys(parse_type(x) for x in kinds))
+        types = parse_kinds(kinds)
         levels = [level for level, name in ROLLUP_TYPES.items() if name in types]
         return [*islice(self._listed(interval, types, levels), limit)]
 
@@ -216,12 +218,15 @@ class Timeline(Library[TimelineService]):
 
     def set_timezone(self, timezone: str) -> None:
         """Keep a zone for this owner; periods from now on are cut by it. Raises: Invalid."""
+        check_zone(timezone)
+        self._claims_zone = False  # this may have been opened with another zone than the one kept
         self.service.journal.set_zone(timezone)
 
     def _open(self, app: App) -> TimelineService:
         service = app.timeline.service_of(self.owner)
         try:
-            service.journal.claim_zone(self._shared.first_zone)
+            if self._claims_zone:
+                service.journal.claim_zone(self._shared.first_zone)
         except BaseException:
             self._close(service)
             raise

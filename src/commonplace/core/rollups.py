@@ -5,6 +5,7 @@ Never summarises and never reads a disk; journals and inference meet here, and `
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
@@ -96,6 +97,33 @@ def numbers_of(figures: Figures) -> dict[str, float | str]:
 def render_numbers(numbers: Mapping[str, Any]) -> str:
     """The numbers of a period in a line, `3.5 hours worked, productivity 7`; empty for none."""
     return ", ".join(said.format(numbers[x]) for x, said in _NUMBERS.items() if x in numbers)
+
+
+_HOUR = re.compile(
+    r"(?P<time>\[[^\]\n]+\]) [\d,]+ entr(?:y|ies)"
+    r"(?P<names>(?:; (?:projects|tools): [^\n]*)?)\.(?=\n|$)"
+)
+_NAMED = re.compile(r"; (?:projects|tools): ")
+_OF_AN_HOUR = re.compile(r"^(?:Figures: .*|Milestones:|Blockers:)$", re.MULTILINE)
+_HEADING = re.compile(r"^\*\*(?:Figures\*\*: .*|[^*\n]+\*\*: ?)", re.MULTILINE)
+_COUNTED = re.compile(r"^[\d,]+ entr(?:y|ies)(?: in [\d,]+ hours?)?(?:, .*\d)?\.$", re.MULTILINE)
+_BLANK = re.compile(r"\n\s*\n")
+
+
+def without_labels(text: str) -> str:
+    """What a search reads of a summary: all but the words that every summary is laid out with.
+
+    Else a question with one of them, such as "highlights", would find whichever summary is longest.
+    """
+    if text.startswith("**"):
+        text = _HEADING.sub("", _COUNTED.sub("", text))
+    else:
+        text = _OF_AN_HOUR.sub("", text)
+        if head := _HOUR.match(text):
+            names = _NAMED.sub(", ", head["names"]).removeprefix(", ")
+            named = f" {names}." if names else ""
+            text = f"{head['time']}{named}{text[head.end() :]}"
+    return _BLANK.sub("\n", text).strip()
 
 
 def ranked(counts: Mapping[str, int], most: int | None = None) -> list[str]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.cases import cases
 
 from commonplace.core.clock import period, period_key
-from commonplace.core.rollups import Figures, Item, Material, Point
+from commonplace.core.rollups import Figures, Item, Material, Measure, Point, without_labels
 from commonplace.inference.language.extract import Extractive
 from commonplace.journals.timeline.figures import merged
 
@@ -234,3 +234,68 @@ def test_a_decision_is_known_by_its_words(text):
     (point,) = Extractive().summarise(material(text)).points
     assert point.decision
     assert re.search("decid|agreed|chose|going|will", text.lower())
+
+
+def test_a_summary_without_its_labels_is_what_was_written():
+    """Of every level: names that were counted, and sentences that were quoted, but no word of ours."""
+    figures = Figures(
+        entries=1200,
+        hours=3,
+        first=START,
+        last=START + timedelta(days=2),
+        projects={"sales": 3},
+        tags={"schema": 2},
+        actions={"plan": 1},
+        tools={"editor": 1},
+    )
+    texts = TEXTS[1], "Projects: none of ours."
+    hour = Extractive().summarise(material(*texts, figures=figures)).text
+    assert without_labels(hour).split("\n") == [
+        "[10:00-11:00] sales, editor.",
+        "Decided to use SQLite for the work_log.",
+        "It needs no server.",
+        "Projects: none of ours.",
+    ]
+    day = Extractive().summarise(material(*texts, level="day", figures=figures)).text
+    assert without_labels(day).split("\n") == [
+        "**4 February 2025**",
+        "sales (3)",
+        "schema (2)",
+        "plan (1)",
+        "editor (1)",
+        "• [10:00] Decided to use SQLite for the work_log.",
+        "• [10:00] It needs no server.",
+        "• [10:10] Projects: none of ours.",
+    ]
+
+
+def test_figures_blockers_and_milestones_lose_their_labels_alone():
+    """What entries named as such is found; "blockers" does not find every summary."""
+    mean = Measure(count=1, total=7.0, least=7.0, most=7.0)
+    figures = Figures(
+        entries=1,
+        first=START,
+        last=START,
+        measures={"productivity_score": mean},
+        blockers={"No disk": START},
+        milestones={"First sale": START},
+    )
+    said = ["• [10:00] First sale.", "• [10:00] No disk."]
+    hour = without_labels(Extractive().summarise(material("Sold it.", figures=figures)).text)
+    assert hour.split("\n") == ["[10:00-11:00]", "Sold it.", *said]
+    whole = material("Sold it.", level="day", figures=figures)
+    day = without_labels(Extractive().summarise(whole).text).split("\n")
+    assert sorted(day) == sorted(["**4 February 2025**", *said, "• [10:00] Sold it."])
+
+
+def test_the_labels_of_a_model_s_summary_go_too():
+    """What a model wrote under its headings stays, also where it looks like a label of ours."""
+    text = "**Week of 3 February 2025**\n\n**Key Wins**:\n• 3 entries in 2 hours: fast.\nShipped."
+    assert without_labels(text).split("\n") == [
+        "**Week of 3 February 2025**",
+        "• 3 entries in 2 hours: fast.",
+        "Shipped.",
+    ]
+    assert without_labels("[10:00-11:00] 3 entries were lost.") == (
+        "[10:00-11:00] 3 entries were lost."
+    )

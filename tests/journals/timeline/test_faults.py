@@ -16,6 +16,7 @@ from tests.journals.timeline.world import World, at
 
 from commonplace.core.errors import NotFound, Unavailable
 from commonplace.core.values import Interval, Put, Since
+from commonplace.journals.timeline.entry import FORM
 from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.source import TimelineSource
 
@@ -213,6 +214,25 @@ def test_the_index_is_told_of_every_change_once(world):
     world.journal.delete(entry.id)
     assert scan(mark) == [f"-{entry.ref}", f"-{hour}", f"-{day}"]
     assert stamps == {}
+
+
+def test_what_was_filed_in_a_former_form_is_filed_again(world):
+    """Summaries and facts, once; what is filed as it always was is not encoded again."""
+    raw = world.add("fixed the gate", "2025-02-04T10:15", projects=["sales"])
+    fact = world.add("likes tea", "2025-02-04T10:20", memory_type="fact")
+    world.roll_up("2025-02-04T11:00")
+    hour = world.read("hour", "2025-02-04T10:00")
+    source = TimelineSource(world.journal)
+    name, _, number = source.mark().partition(" ")
+    former = f"{name.removesuffix(FORM)} {number}"
+    stamps = {x.ref: x.hash.hex() for x in (raw, fact, hour)}
+    changes = list(source.scan(Since(mark=former, stamps=lambda _: stamps)))
+    assert {x.doc.ref: x.doc.text for x in changes} == {
+        fact.ref: "likes tea",
+        hour.ref: "[10:00-11:00] sales.\nfixed the gate.\nlikes tea.",
+    }
+    stamps |= {x.doc.ref: x.doc.stamp for x in changes}
+    assert list(source.scan(Since(mark=former, stamps=lambda _: stamps))) == []
 
 
 def test_a_rollup_s_doc_covers_what_it_was_made_from(world):

@@ -111,6 +111,8 @@ def test_a_question_about_a_time_alone_is_answered_by_how_it_went(world):
     app = world.open(COMMONPLACE_TOOLSETS="timeline")
     for at in ("2026-11-11 09:00", "2026-11-18 09:00"):
         ask(app, "timeline_add", content="I was on the phone", at=at)
+    for text in ("Cedar boards arrived", "Mended two lamps", "Green paint ran out"):
+        ask(app, "timeline_add", content=text, at="2026-11-12 09:00")
     last = ask(app, "timeline_search", query="what was I working on last week", explain=True)
     assert refs(last)[0] == "timeline:rollup_weekly_2026W46"
     assert len(refs(last)) > 1
@@ -558,7 +560,7 @@ def test_an_empty_timeline_answers(app):
         ("timeline_add", {"content": "x", "metadata": {"a": float("nan")}}, "Invalid metadata: "),
         ("timeline_add", {"content": "x", "metadata": {"a": "y" * 70_000}}, "Invalid metadata: "),
         ("timeline_add", {"content": "x", "idempotency_key": "k" * 501}, "Invalid idempotency_key"),
-        ("timeline_search", {"entry_types": ["fact"]}, "Invalid entry_type: 'fact'."),
+        ("timeline_search", {"entry_types": ["note"]}, "Invalid entry_type: 'note'."),
         ("timeline_search", {"when": "before"}, "Invalid when: "),
         ("timeline_search", {"since": "2026", "until": "2020"}, "No time lies within"),
         ("timeline_search", {"query": "x", "limit": 0}, "Invalid limit: 0. Use 1 to 100."),

@@ -41,7 +41,7 @@ from commonplace.doors.cli.short_refs import (
     whole_ref,
 )
 from commonplace.doors.cli.verb_commands import VerbCommand, verb_option, verb_options
-from commonplace.journals.timeline.entry import PROFILE, RAW
+from commonplace.journals.timeline.entry import PROFILE, RAW, indexed_kinds
 from commonplace.verbs.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 call = partial(call_tool, "timeline")
 
-_WRITTEN = Filter(journals=("timeline",), kinds=(RAW, PROFILE))
+_WRITTEN = Filter(journals=("timeline",), kinds=indexed_kinds((RAW, PROFILE)))
 """All but the summaries."""
 
 

@@ -11,7 +11,9 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from commonplace.core.clock import parse_time, period, periods_in, render_time
+from commonplace.core.clock import find_zone, parse_time, period, periods_in, render_time
+from commonplace.core.errors import Invalid
+from commonplace.core.text import opening
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.entry import LEVELS, check_time
 from commonplace.journals.timeline.queries import sql
@@ -99,6 +101,15 @@ class DuePeriod(Struct, frozen=True):
 def zone_name(zone: tzinfo) -> str:
     """A zone's name for good; UTC for one that has none."""
     return getattr(zone, "key", None) or "UTC"
+
+
+def check_zone(name: str) -> None:
+    """Refuse a zone that there is not. Raises: Invalid."""
+    if find_zone(name) is None:
+        raise Invalid(
+            f"Unknown time zone: {opening(name, 60)!r}.",
+            hint="Use an IANA name such as Europe/Berlin.",
+        )
 
 
 def span_at(at: datetime, level: Level, zone: tzinfo) -> PeriodSpan:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -18,6 +18,7 @@ from commonplace.core.clock import local_date, period_key, render_date, render_t
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.fence import shows_nothing
+from commonplace.core.rollups import without_labels
 from commonplace.core.text import json_kind, nearest, opening, well_formed
 from commonplace.core.values import Doc, Interval, superseding_tags
 
@@ -46,6 +47,10 @@ SUPERSEDES = "supersedes"
 """The name in the metadata under which the ref of the entry stands whose place another took."""
 ROLLUP_TYPES: Mapping[Level, str] = {level: f"{name}_rollup" for name, level in PERIODS.items()}
 TYPES = (RAW, PROFILE, *ROLLUP_TYPES.values())
+FACT = "fact"
+"""The design's name, in a search alone, of raw entries that a memory system kept as a `fact`."""
+MEMORY_TYPE = "memory_type"
+"""The name in the metadata under which the type of a memory stands."""
 NAMES: Mapping[Level, PeriodName] = {level: name for name, level in PERIODS.items()}
 
 LONGEST = 1024 * 1024
@@ -56,6 +61,9 @@ EARLIEST = datetime(10, 1, 1, tzinfo=UTC)
 LATEST = datetime(9980, 1, 1, tzinfo=UTC)
 _MOST_NAMES = 100
 _TICK = timedelta(microseconds=1)
+FORM = ".2"
+"""The form in which summaries and facts are filed: with another one they are filed again, once."""
+
 KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
 
 
@@ -68,8 +76,10 @@ class TimelineEntry(Struct, frozen=True, kw_only=True):
         level: 0, or a rollup's number (1 hour … 5 year).
         zone_name: The zone that cut a rollup's period.
         hash: Of all that readers see of it.
-        sources: Ids it was made from; filled only where one rollup is asked for.
-        stale: Something of them changed since; filled likewise.
+        parent_id: Of the smallest rollup that it went into and that is there; this and what
+            follows is filled by `TimelineJournal.whole_of`.
+        sources: Ids it was made from.
+        stale: Something of them changed since.
     """
 
     seq: int
@@ -249,20 +259,24 @@ def parse_level(number: int | None) -> Level | None:
     return LEVELS[number - 1] if number else None
 
 
-def parse_type(text: str) -> str:
-    """The entry type this text names. Raises: Invalid."""
-    if text in TYPES:
+def parse_kinds(texts: Sequence[str]) -> tuple[str, ...]:
+    """The types that a search is for, each once: entry types, and `fact`. Raises: Invalid."""
+    return tuple(dict.fromkeys(_parse_among(text, (*TYPES, FACT)) for text in texts))
+
+
+def _parse_among(text: str, names: tuple[str, ...]) -> str:
+    if text in names:
         return text
-    near = nearest(text, list(TYPES))
+    near = nearest(text, list(names))
     guess = f"Did you mean {near}? " if near else ""
     raise Invalid(
-        f"Invalid entry_type: {opening(text, 60)!r}.", hint=f"{guess}Use one of {', '.join(TYPES)}."
+        f"Invalid entry_type: {opening(text, 60)!r}.", hint=f"{guess}Use one of {', '.join(names)}."
     )
 
 
 def parse_writable_type(text: str) -> str:
     """A type that callers may write. Raises: Invalid for another, rollups included."""
-    found = parse_type(text)
+    found = _parse_among(text, TYPES)
     if found not in {RAW, PROFILE}:
         raise Invalid(
             f"Invalid entry_type: {found!r} is made from what is recorded.",
@@ -359,6 +373,11 @@ def label_of(level: Level, start: datetime, zone: tzinfo) -> str:
             return key
 
 
+def indexed_kinds(kinds: tuple[str, ...]) -> tuple[str, ...]:
+    """The kinds of docs that are of these types: a fact is a raw entry."""
+    return (*kinds, FACT) if RAW in kinds else kinds
+
+
 def doc_of(entry: TimelineEntry, zone: tzinfo, covers: tuple[str, ...] = ()) -> Doc:
     """What the index holds of an entry. covers: refs that a rollup was made from."""
     level = parse_level(entry.level)
@@ -369,10 +388,10 @@ def doc_of(entry: TimelineEntry, zone: tzinfo, covers: tuple[str, ...] = ()) -> 
         ref=entry.ref,
         journal=JOURNAL,
         scope="",
-        kind=entry.entry_type,
+        kind=FACT if _is_fact(entry) else entry.entry_type,
         at=entry.at,
-        text=entry.content,
-        stamp=entry.hash.hex(),
+        text=without_labels(entry.content) if entry.level else entry.content,
+        stamp=stamp_of(entry),
         tags=(
             *names_of(entry.metadata, "tags"),
             *names_of(entry.metadata, "projects"),
@@ -386,6 +405,17 @@ def doc_of(entry: TimelineEntry, zone: tzinfo, covers: tuple[str, ...] = ()) -> 
         # A summary that was made again is of that day: it may rest on what came since.
         written=entry.updated if level else entry.created,
     )
+
+
+def stamp_of(entry: TimelineEntry) -> str:
+    """What says whether the index holds an entry as it is, in the form that it is filed in now."""
+    # Of other entries the form has not changed: they are not filed, nor encoded, again.
+    is_new_form = entry.level or _is_fact(entry)
+    return f"{entry.hash.hex()}{FORM if is_new_form else ''}"
+
+
+def _is_fact(entry: TimelineEntry) -> bool:
+    return entry.entry_type == RAW and entry.metadata.get(MEMORY_TYPE) == FACT
 
 
 def span_of(entry: TimelineEntry) -> Interval:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.clock import find_zone, parse_time, render_time, utc_now
+from commonplace.core.clock import parse_time, render_time, utc_now
 from commonplace.core.errors import (
     CommonplaceError,
     Conflict,
@@ -31,8 +31,9 @@ from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Drop, Put
 from commonplace.journals.timeline.add import AddedEntry, EntryAdder
 from commonplace.journals.timeline.database import TimelineDatabase
-from commonplace.journals.timeline.due_periods import DuePeriods, note_change
+from commonplace.journals.timeline.due_periods import DuePeriods, check_zone, note_change
 from commonplace.journals.timeline.entry import (
+    FACT,
     JOURNAL,
     KEYS,
     LEVELS,
@@ -150,11 +151,7 @@ class TimelineJournal:
 
         What was rolled up before stays until the new zone has its own. Raises: Invalid.
         """
-        if find_zone(name) is None:
-            raise Invalid(
-                f"Unknown time zone: {opening(name, 60)!r}.",
-                hint="Use an IANA name such as Europe/Berlin.",
-            )
+        check_zone(name)
         self.due_periods.first_zone = ""
         with self.database.writing() as conn:
             conn.execute(sql()["set_zone"], {"zone": name})
@@ -501,6 +498,13 @@ class TimelineJournal:
             ref_of(unpack_id(name)) if source > 0 else name for source, name, *_ in found if name
         )
 
+    def whole_of(self, entries: Sequence[TimelineEntry]) -> tuple[TimelineEntry, ...]:
+        """Entries that were listed, as `read` gives each; what is computed stays as it is."""
+        with self.database.reading() as conn:
+            if conn is None:
+                return tuple(entries)
+            return tuple(x if x.partial else self.whole(conn, x) for x in entries)
+
     def whole(self, conn: sqlite3.Connection, entry: TimelineEntry) -> TimelineEntry:
         """An entry with what stands around it: what it went into, and what it was made from."""
         parents = conn.execute(sql()["parents"], {"source": entry.seq}).fetchall()
@@ -573,6 +577,7 @@ def _query_values(
         "before": before or _BEYOND,
         "before_seq": int(seq or 0),
         "types": json.dumps(list(types)) if types else "",
+        "facts": FACT if FACT in types else None,
         "limit": limit,
     }
 

@@ -17,6 +17,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.text import json_kind, opening, well_formed
 from commonplace.journals.timeline.entry import (
+    MEMORY_TYPE,
     PROFILE,
     RAW,
     TimelineDraft,
@@ -103,7 +104,7 @@ class MemoryBackend:
         added = self._journal.add(
             content,
             entry_type=PROFILE if kind == PROFILE_TYPE else RAW,
-            metadata={**(metadata or {}), "memory_type": kind},
+            metadata={**(metadata or {}), MEMORY_TYPE: kind},
         )
         self._filed([added.entry])
         return added.entry.id
@@ -114,7 +115,7 @@ class MemoryBackend:
             raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST_LISTED:,}.")
         kind = "" if type is None else _parse_memory_type(type)
         rows = self._journal.database.ask("memories", memory_type=kind, limit=limit)
-        return [entry_of(row).as_dict() for row in rows]
+        return [x.as_dict() for x in self._journal.whole_of([entry_of(row) for row in rows])]
 
     def import_memories(
         self,
@@ -194,7 +195,7 @@ def _memory(fields: object) -> MemoryLine:
         "migrated_from": MIGRATED_FROM,
         **rest,
         **(own if isinstance(own, dict) else {}),
-        "memory_type": kind,
+        MEMORY_TYPE: kind,
     }
     name = fields.get("id")
     if name is not None:
@@ -261,7 +262,7 @@ def _profile(memories: Sequence[MemoryLine]) -> TimelineDraft:
         entry_type=PROFILE,
         at=newest.at,
         metadata={
-            "memory_type": PROFILE_TYPE,
+            MEMORY_TYPE: PROFILE_TYPE,
             "migrated_from": newest.metadata["migrated_from"],
             "memories": len(ordered),
         },

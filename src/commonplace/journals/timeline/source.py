@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_time
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Drop, Put
-from commonplace.journals.timeline.entry import JOURNAL, LEVELS, ref_of, unpack_id
+from commonplace.journals.timeline.entry import FORM, JOURNAL, LEVELS, ref_of, stamp_of, unpack_id
 from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
@@ -41,13 +41,16 @@ class TimelineSource:
         return JOURNAL
 
     def mark(self) -> str:
-        """Which file it is, and the number of its last entry or change; empty for no file."""
+        """Which file it is, in which form it is filed, and the number of its last entry or change.
+
+        Empty for no file.
+        """
         try:
             with self._journal.database.reading() as conn:
                 if conn is None:
                     return ""
                 name, *_ = conn.execute(sql()["state"]).fetchone()
-                return f"{name} {conn.execute(sql()['last_change']).fetchone()[0]}"
+                return f"{name}{FORM} {conn.execute(sql()['last_change']).fetchone()[0]}"
         except CommonplaceError as exc:
             return f"{_UNREADABLE} {exc.message}"
 
@@ -58,7 +61,7 @@ class TimelineSource:
         """
         name, _, known = (since.mark or "").partition(" ")
         state = self._ask("state")
-        goes_on = bool(state) and state[0][0] == name and known.isdecimal()
+        goes_on = bool(state) and f"{state[0][0]}{FORM}" == name and known.isdecimal()
         if goes_on and int(known) >= state[0][2]:
             yield from self._changed(int(known), since)
         else:
@@ -88,7 +91,7 @@ class TimelineSource:
             while rows := self._ask("all_shown", **after, level=level, limit=_AT_ONCE):
                 entries = [entry_of(row) for row in rows]
                 seen |= {x.ref for x in entries}
-                fresh = [x for x in entries if known.get(x.ref) != x.hash.hex()]
+                fresh = [x for x in entries if known.get(x.ref) != stamp_of(x)]
                 yield from self._journal.docs(fresh)
                 after = {"timestamp": render_time(entries[-1].at), "seq": entries[-1].seq}
         yield from (Drop(ref) for ref in sorted(known.keys() - seen))

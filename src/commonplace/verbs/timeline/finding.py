@@ -22,8 +22,9 @@ from commonplace.journals.timeline.entry import (
     PROFILE,
     ROLLUP_TYPES,
     id_of,
+    indexed_kinds,
+    parse_kinds,
     parse_level,
-    parse_type,
 )
 from commonplace.journals.timeline.trends import recorded_span
 from commonplace.search import policy
@@ -128,7 +129,7 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
 
         if not 1 <= limit <= MOST:
             raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST}.")
-        kinds = tuple(dict.fromkeys(parse_type(x) for x in types))
+        kinds = parse_kinds(types)
         journal, phrase = self.rollups.journal, ""
         if interval is None and query.strip():
             read = find_when(query, now=journal.clock(), zone=journal.zone)
@@ -136,12 +137,17 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
                 interval, phrase = read.interval, read.phrase
                 query = read.text or query
         within = interval or Interval()
-        where = Filter(interval=within, journals=(JOURNAL,), kinds=kinds, written_before=before)
+        where = Filter(
+            interval=within,
+            journals=(JOURNAL,),
+            kinds=indexed_kinds(kinds),
+            written_before=before,
+        )
         if not query.strip() and before is not None:
             return self._read(self.finder().newest(where, limit), interval)
         if not query.strip():
             listed = journal.list_entries(within, types=kinds, limit=limit)
-            hits = tuple(TimelineHit(entry=x) for x in listed.entries)
+            hits = tuple(TimelineHit(entry=x) for x in journal.whole_of(listed.entries))
             return TimelineFound(hits=hits, interval=interval)
         found = replace(self._asked(query, where, limit), phrase=phrase)
         words = _WORD.findall(query.casefold())
@@ -205,7 +211,8 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
                 interval, types=kinds, limit=limit + len(LEVELS)
             ).entries
             # Of a month without an entry the year says nothing, unless years are asked for.
-            periods = [x for x in listed if kinds or not x.level or _lies_in(x, interval)]
+            shown = [x for x in listed if kinds or not x.level or _lies_in(x, interval)]
+            periods = [*self.rollups.journal.whole_of(shown)]
         if not periods:
             return found
         hits = [near.pop(entry.ref, TimelineHit(entry=entry)) for entry in periods]

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.clock import render_time
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
@@ -338,6 +339,8 @@ class TimelineService:
     ) -> Listed:
         """What overlaps a span, newest first; see `TimelineJournal.list_entries`.
 
+        Each as `read` gives it: a rollup with what it was made from, and whether it is stale.
+
         going_on: of these levels the period that goes on stands first, computed now.
         """
         self.keep_up()
@@ -347,6 +350,7 @@ class TimelineService:
         listed = self.journal.list_entries(
             interval, level=level, types=types, limit=max(room, 1), cursor=cursor
         )
+        listed = replace(listed, entries=self.journal.whole_of(listed.entries))
         if not first:
             return listed
         # A clock that was set back opens a period again that is rolled up already.

@@ -122,7 +122,8 @@ class TimelineTools:
         until: Annotated[str, Arg("Only to its end.")] = "",
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         entry_types: Annotated[
-            list[str], Arg("Only these: raw, hourly_rollup … yearly_rollup, profile_snapshot.")
+            list[str],
+            Arg("Only these: raw, hourly_rollup … yearly_rollup, profile_snapshot, fact."),
         ] = [],
         limit: Annotated[int, Arg("How many at most.", 1, 100)] = 10,
         explain: Annotated[bool, Arg("Explain each score.")] = False,
