@@ -82,7 +82,8 @@ def numbers(decorator: ast.expr) -> list[str]:
         "mark.design"
     ):
         return []
-    return [ast.literal_eval(each) for each in decorator.args]
+    named = ast.Tuple(decorator.args, ast.Load())
+    return [each.value for each in ast.walk(named) if isinstance(each, ast.Constant)]
 
 
 def design_table(journal: str) -> str:
