@@ -41,6 +41,7 @@ def opened(home, zone, clock):
         return [x.start for x in journal.trends("daily").periods]
 
 
+@pytest.mark.design("003-52")
 def test_the_first_zone_given_is_the_owners(home, clock):
     """It is kept with the first entry; a different one is refused until it is set."""
     with Timeline(OWNER, home=home, timezone="Asia/Tokyo", clock=clock) as journal:
@@ -91,6 +92,7 @@ def test_a_zone_is_not_kept_by_looking(home, clock):
     assert opened(home, "UTC", clock) == [datetime(2025, 2, 4, tzinfo=UTC)]
 
 
+@pytest.mark.design("003-78")
 def test_the_profile_is_found_by_its_name(journal, clock):
     """As the design looks for it, though none of these words is in it; the newest one."""
     journal.save_profile("Wren is an analyst")
@@ -124,6 +126,7 @@ def a_february(journal, clock):
     clock.at = datetime(2025, 3, 3, 1, 10, tzinfo=UTC)
 
 
+@pytest.mark.design("003-15", "003-17", "003-18", "003-20", "003-32", "003-54")
 def test_a_raw_entry_has_the_keys_of_the_design(storage):
     """The period of a raw entry is its hour, half-open; other metadata is kept as it came."""
     told = {
@@ -204,6 +207,7 @@ def test_facts_and_profiles_are_found_as_a_memory_system_asks_for_them(storage, 
     assert caught.value.hint.startswith("Did you mean fact?")
 
 
+@pytest.mark.design("003-09", "003-71")
 def test_what_was_i_working_on_last_week(storage, clock):
     """The seed's first example: the weekly rollup of the week that ended within seven days."""
     a_february(storage.timeline(OWNER), clock)
@@ -219,6 +223,7 @@ def test_what_was_i_working_on_last_week(storage, clock):
     assert "automate the daily reports" in results[0]["content"]
 
 
+@pytest.mark.design("003-72")
 def test_show_me_my_progress_this_month(storage, clock):
     """The seed's second example: the month that still goes on is computed, and marked partial."""
     a_february(storage.timeline(OWNER), clock)
@@ -236,6 +241,7 @@ def test_show_me_my_progress_this_month(storage, clock):
     assert results[0]["metadata"]["entries"] == 4
 
 
+@pytest.mark.design("003-73")
 def test_what_did_i_accomplish_in_february(storage, clock):
     """The seed's third example: February's rollups and no other month's."""
     a_february(storage.timeline(OWNER), clock)
@@ -251,6 +257,7 @@ def test_what_did_i_accomplish_in_february(storage, clock):
     assert results[0]["metadata"]["source_entry_count"] == 3
 
 
+@pytest.mark.design("003-74")
 def test_how_is_my_project_going(storage, clock):
     """The seed's fourth example: of all levels, at most five."""
     a_february(storage.timeline(OWNER), clock)
@@ -324,6 +331,7 @@ def test_the_rollup_of_an_open_period_is_none_until_it_is_asked_for_as_partial(j
     assert year.sources == ("rollup_monthly_202502",)
 
 
+@pytest.mark.design("003-33", "003-35", "003-36", "003-37", "003-68", "003-70")
 def test_a_closed_rollup_has_the_keys_of_the_design(storage, clock):
     """Counts and names from rows; the model and its cost are told, and here there was none."""
     a_february(storage.timeline(OWNER), clock)
@@ -346,6 +354,7 @@ def test_a_day_without_an_entry_is_told_as_empty(journal, clock):
     assert (day.text, day.metadata["source_entry_count"]) == ("", 0)
 
 
+@pytest.mark.design("003-69")
 def test_the_newest_profile_is_told(journal, clock):
     """Profiles are no activity: no rollup counts them."""
     assert journal.profile() is None
@@ -357,6 +366,7 @@ def test_the_newest_profile_is_told(journal, clock):
     assert journal.rollup("daily", START).metadata["entries"] == 0
 
 
+@pytest.mark.design("003-87")
 def test_a_message_is_added_once(journal):
     """A conversation that is replayed adds nothing."""
     first = journal.save_message("user", "Please deploy the report", idempotency_key="msg_1")
@@ -413,6 +423,7 @@ def test_an_altered_entry_alters_its_rollups(journal, clock):
     assert "dashboard" not in month.text
 
 
+@pytest.mark.design("003-88")
 def test_context_holds_profile_rollups_and_entries_within_its_budget(journal, clock):
     """What a prompt should hold, four bytes a token, stored text fenced."""
     journal.save_profile("Wren is a product manager")
@@ -451,6 +462,7 @@ def test_context_without_a_question_tells_of_the_week_and_the_month_that_go_on(j
     assert "rollup_monthly_202503" not in text
 
 
+@pytest.mark.design("003-11")
 def test_trends_come_from_data(journal, clock):
     """Days without an entry are counted as nothing, not left out."""
     a_february(journal, clock)
@@ -470,6 +482,7 @@ def test_trends_come_from_data(journal, clock):
     assert [x.figures.entries for x in weeks] == [2, 1, 0, 1, 0]
 
 
+@pytest.mark.design("003-28", "003-31")
 @pytest.mark.parametrize("other", ["a/b", "..", "A", "a\u0300", "\u0430", "a ", "x" * 128])
 def test_owners_never_share_a_store(home, clock, other):
     """Whatever their names look like, on any disk."""
@@ -492,6 +505,7 @@ def test_nobody_has_no_timeline(home, nobody):
         Timeline(nobody, home=home)
 
 
+@pytest.mark.design("003-64", "003-65")
 def test_the_design_s_storage_is_awaited(storage):
     """The same names and signatures, for a program with an event loop."""
 

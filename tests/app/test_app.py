@@ -74,6 +74,7 @@ def test_read_only_leaves_the_writing_tool_out(opened):
     ]
 
 
+@pytest.mark.design("001-67")
 def test_what_was_written_before_a_crash_is_found_after_it(opened):
     """The truth is whole and the index knows nothing: the next process files it by itself."""
     crashed = opened()
@@ -109,6 +110,7 @@ def test_it_closes_twice_and_refuses_use_after(opened):
         call(app, "search_journal", query="walnuts")
 
 
+@pytest.mark.design("000-35")
 def test_a_write_succeeds_though_its_index_cannot(opened):
     """A folder where the index's file should be: recorded, pending, and the reason is told."""
     app = opened()
@@ -127,6 +129,7 @@ def test_where_no_temp_folder_can_be_made_the_journal_is_read(opened, monkeypatc
     assert "walnuts" in call(opened(), "read_recent_entries").text
 
 
+@pytest.mark.design("000-69", "000-70")
 def test_warming_up_files_and_encodes_what_is_there(opened, monkeypatch):
     """With the installed weights: entries of others get their vectors and their `.embedding`."""
     opened().private.journal.write({"feelings": "about walnuts"})

@@ -664,6 +664,7 @@ def test_a_number_is_written_as_one(home):
     assert tomllib.loads(user_file().read_text()) == {"notebook": {"min_score": 0.35}}
 
 
+@pytest.mark.design("002-11")
 def test_the_memory_design_names_the_model(home, project):
     """WB_EMBED_MODEL chooses the encoder; an unknown one, or one that contradicts, is refused."""
     for asked, profile in (("miniLM", "minilm-l6-v2"), ("e5", "e5-small-v2")):

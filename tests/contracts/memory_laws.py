@@ -106,6 +106,7 @@ class MemoryContract:
 
     # Indexes are created on-write for all approved kinds; deletions clean up vectors.
 
+    @pytest.mark.design("002-01", "002-04", "002-05", "002-06")
     def test_what_is_saved_is_found_at_once(self, world: MemoryWorld) -> None:
         """Each kind, by a word of it, with nothing else."""
         mine = world.open("ann")
@@ -116,6 +117,7 @@ class MemoryContract:
             assert found.hits[0].by == "both"
             assert found.notes == ()
 
+    @pytest.mark.design("002-27", "002-54")
     def test_what_is_deleted_is_gone_from_every_byte(self, world: MemoryWorld) -> None:
         """Not found, not listed, not counted; no table, index, vector or log holds its words."""
         mine = world.open("ann")
@@ -130,6 +132,9 @@ class MemoryContract:
         stats = mine.stats()
         assert (stats.found, stats.pending, sum(x.records for x in stats.kinds)) == (0, 0, 0)
 
+    @pytest.mark.design(
+        "002-14", "002-21", "002-22", "002-24", "002-25", "002-26", "002-27", "002-28"
+    )
     def test_every_kind_has_its_vectors_while_it_is_there(self, world: MemoryWorld) -> None:
         """Made after a save, an edit and a change of status; gone with the record or as a draft."""
         mine = world.open("ann")
@@ -148,6 +153,7 @@ class MemoryContract:
         assert (counts.docs, counts.pending) == (0, 0)
         assert index.since("").stamps("") == {}
 
+    @pytest.mark.design("002-07")
     def test_what_has_no_kind_is_not_kept(self, world: MemoryWorld) -> None:
         """Quotes, support cards and overlay transcripts are refused, by the tool as well."""
         mine = world.open("ann")
@@ -178,6 +184,7 @@ class MemoryContract:
 
     # Query returns up to 8 boosted, filtered hits, within 1200-token budget.
 
+    @pytest.mark.design("002-30")
     def test_eight_hits_at_the_most(self, world: MemoryWorld) -> None:
         """Eight where nothing is said, else as many as are asked for; never none."""
         mine = world.open("ann")
@@ -189,6 +196,7 @@ class MemoryContract:
         for wrong in (0, -1, 101):
             refused(Invalid, mine.search, "harbour", limit=wrong)
 
+    @pytest.mark.design("002-35")
     def test_newer_ones_come_first_among_like_ones(self, world: MemoryWorld) -> None:
         """The factor is 1 + 0.15 · exp(-age / 14): 1.15 for a new one, 1.0552 after 14 days."""
         mine = world.open("ann")
@@ -208,6 +216,7 @@ class MemoryContract:
         new = mine.save_todo("harbour amber birch cedar delta")
         assert ids(mine.search("harbour gate", intent="none")) == [old, new]
 
+    @pytest.mark.design("002-31")
     def test_the_floor_cuts_meaning_alone(self, world: MemoryWorld) -> None:
         """What is nearly at right angles is not shown; a word in a long text is a hit by itself."""
         mine = world.open("ann")
@@ -218,6 +227,7 @@ class MemoryContract:
         assert (found.hits[0].similarity or 0) < 0.35
         assert found.hits[0].by == "words"
 
+    @pytest.mark.design("002-36")
     def test_snippets_stay_within_the_budget(self, world: MemoryWorld) -> None:
         """1,200 tokens: of hits with 302 each, three fit; the rest are counted."""
         mine = world.open("ann")
@@ -239,6 +249,7 @@ class MemoryContract:
         assert found.hits[0].snippet.endswith("...")
         assert 1100 < found.tokens <= 1200
 
+    @pytest.mark.design("002-56")
     def test_a_long_record_is_one_hit(self, world: MemoryWorld) -> None:
         """However many chunks of it match."""
         mine = world.open("ann")
@@ -259,6 +270,7 @@ class MemoryContract:
         assert ids(mine.search("harbour", until=day)) == []
         refused(Invalid, mine.search, "harbour", kinds=["quote"])
 
+    @pytest.mark.design("002-57")
     def test_diversity_is_an_option(self, world: MemoryWorld) -> None:
         """Five of a kind where it is asked for."""
         mine = world.open("ann")
@@ -269,6 +281,7 @@ class MemoryContract:
         assert kinds == ["message"] * 5 + ["todo"]
         assert todo not in ids(mine.search("harbour", limit=7))
 
+    @pytest.mark.design("002-33")
     def test_planning_prefers_todos_then_recent_messages(self, world: MemoryWorld) -> None:
         """Given, or read off the question; an old message is not preferred."""
         mine = world.open("ann")
@@ -283,6 +296,7 @@ class MemoryContract:
         assert ids(read)[0] == todo
         assert ids(mine.search("harbour", intent="none"))[-2:] == [todo, old]
 
+    @pytest.mark.design("002-34")
     def test_journaling_prefers_recent_journals_and_gratitude(self, world: MemoryWorld) -> None:
         """An old journal is not preferred to a new to-do."""
         mine = world.open("ann")
@@ -295,6 +309,7 @@ class MemoryContract:
         assert ids(mine.search("harbour", intent="journaling")) == expected
         assert mine.search("how did I feel about the harbour").intent == "journaling"
 
+    @pytest.mark.design("002-23", "002-47", "002-48", "002-49", "002-50", "002-51")
     def test_what_a_snippet_shows(self, world: MemoryWorld) -> None:
         """A message with its role; title and 200 characters; the title; pairs; 200 characters."""
         mine = world.open("ann")
@@ -315,6 +330,7 @@ class MemoryContract:
 
     # Journals: only finalized entries are retrievable; draft edits not embedded.
 
+    @pytest.mark.design("002-03")
     def test_drafts_are_kept_and_never_found(self, world: MemoryWorld) -> None:
         """Nor are their edits; finished they are found, a draft again they are not."""
         mine = world.open("ann")
@@ -334,6 +350,7 @@ class MemoryContract:
 
     # To-Dos and Gratitude embedded as specified for context recall.
 
+    @pytest.mark.design("002-25")
     def test_todos_are_found_done_or_not(self, world: MemoryWorld) -> None:
         """By their title; done or not is told as it is now."""
         mine = world.open("ann")
@@ -344,6 +361,7 @@ class MemoryContract:
         assert getattr(found.hits[0].entry, "done", None) is True
         assert mine.edit_todo(ref_id, done=False).title == "Buy cables"
 
+    @pytest.mark.design("002-02", "002-15")
     def test_messages_are_immutable_and_have_two_roles(self, world: MemoryWorld) -> None:
         """No edit is taken, nor what a system said, nor a kind that is none."""
         from commonplace.journals.memory.records import RecordDraft
@@ -358,6 +376,7 @@ class MemoryContract:
         for kind in ("quote", "support_card", "overlay", "", "Message", "todo; --"):
             refused(Invalid, mine.list, kinds=[kind])
 
+    @pytest.mark.design("002-29")
     def test_text_is_searched_without_html(self, world: MemoryWorld) -> None:
         """Tags, comments and scripts go, space collapses; case, signs and what was written stay."""
         mine = world.open("ann")
@@ -370,6 +389,7 @@ class MemoryContract:
         assert mine.message(ref_id).text == text
         assert ids(mine.search("hidden")) == []
 
+    @pytest.mark.design("002-19", "002-26")
     def test_preferences_are_one_line(self, world: MemoryWorld) -> None:
         """What is not given stays, a flag that is None goes; there is one record of them."""
         mine = world.open("ann")
@@ -382,6 +402,7 @@ class MemoryContract:
 
     # The user's own zone.
 
+    @pytest.mark.design("002-08")
     def test_the_user_s_own_zone_cuts_days(self, world: MemoryWorld) -> None:
         """`yesterday` is that of the preferences' timezone, and so is what the answer shows."""
         mine = world.open("ann")
@@ -416,6 +437,7 @@ class MemoryContract:
 
     # Model choice switchable via config; both index and query respect it.
 
+    @pytest.mark.design("002-12")
     def test_another_model_is_never_compared(self, world: MemoryWorld) -> None:
         """What one encoded another does not judge: words find it until it is encoded anew."""
         world.open("ann").save_todo("harbour gate")
@@ -427,6 +449,7 @@ class MemoryContract:
         again = mine.search("harbour gate")
         assert math.isclose(again.hits[0].similarity or 0, 1, abs_tol=1e-5)
 
+    @pytest.mark.design("002-44")
     def test_words_work_without_a_model(self, world: MemoryWorld) -> None:
         """Saving and finding go on, and say so; only what has no word at all is refused."""
         world.use(None)
@@ -441,6 +464,7 @@ class MemoryContract:
 
     # RLS prevents cross-user leakage.
 
+    @pytest.mark.design("002-32", "002-53")
     def test_nobody_sees_another(self, world: MemoryWorld) -> None:
         """Found, listed, read, altered, deleted, counted: each user has only what is theirs."""
         users = {user: world.open(user) for user in HOSTILE}
@@ -456,6 +480,7 @@ class MemoryContract:
                 refused(NotFound, mine.delete, ref_id)
             assert mine.stats().found == 1
 
+    @pytest.mark.design("002-32")
     def test_no_search_without_a_user(self, world: MemoryWorld) -> None:
         """Nobody, a NUL, a control sign, half a character and an endless name are refused."""
         for user in ("", "\0", "ann\0", "ann\n", "\ud800", "x" * 129):
@@ -513,6 +538,7 @@ class MemoryContract:
 
     # The log, keys and pages.
 
+    @pytest.mark.design("002-58")
     def test_each_call_is_logged_without_its_text(self, world: MemoryWorld) -> None:
         """Status, duration, how many, filters; no word of the question, in no byte."""
         mine = world.open("ann")
@@ -526,6 +552,7 @@ class MemoryContract:
         assert bad.status == "invalid"
         assert world.traces("xylophonic") == []
 
+    @pytest.mark.design("002-60")
     def test_calls_are_kept_for_thirty_days(self, world: MemoryWorld) -> None:
         """The next call lets go of what is older."""
         mine = world.open("ann")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import LiteralString, Protocol
 
+import pytest
 from tests.contracts.memory_laws import MemoryWorld, ids
 
 _AT = "2026-01-01T10:00:00.000000Z"
@@ -45,6 +46,7 @@ class TablesWorld(MemoryWorld, Protocol):
 class TablesContract:
     """These laws: subclass it and give a fixture named `world`."""
 
+    @pytest.mark.design("002-20")
     def test_rows_of_other_programs_are_found(self, world: TablesWorld) -> None:
         """Put into, altered in and taken out of each table, long after the index was filled."""
         mine = world.open("ann")

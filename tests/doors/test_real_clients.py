@@ -179,6 +179,7 @@ def setup_files(name):
     return {path: path.read_bytes() if path.exists() else None for path in paths}
 
 
+@pytest.mark.design("004-47")
 def test_a_story(story):
     """From an empty home back to it."""
     client = story.client

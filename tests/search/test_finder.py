@@ -101,6 +101,7 @@ def test_an_encoder_that_fails_at_the_query_leaves_the_words(search, error):
     assert "memory" in found.notes[0].lower()
 
 
+@pytest.mark.design("000-16", "002-31")
 def test_the_floor_cuts_meaning_and_never_words(search):
     """At a floor that no cosine reaches, only what shares a word is found."""
     docs = [a_doc("n:1", "harbour light ship sail water"), a_doc("n:2", "harbour_light")]
@@ -110,6 +111,7 @@ def test_the_floor_cuts_meaning_and_never_words(search):
     assert [(hit.doc.ref, hit.by) for hit in found.hits] == [("n:1", "words")]
 
 
+@pytest.mark.design("000-48")
 def test_scores_lie_in_the_unit_and_fall(search):
     """Highest first, each in [0, 1], each the sum of its legs."""
     docs = [a_doc(f"n:{i}", "harbour " * i + "wood " * (9 - i)) for i in range(10)]
@@ -142,6 +144,7 @@ def test_the_same_text_is_one_hit_that_names_its_twins(search):
     assert set(hits[0].also) == {"n:0", "n:1"}
 
 
+@pytest.mark.design("000-06", "001-65")
 def test_a_search_finds_what_another_program_just_wrote(search):
     """Asking files it first."""
     mine = search([a_doc("n:1", "harbour")])
@@ -173,6 +176,7 @@ def test_what_waits_for_its_vector_is_told(search, monkeypatch):
     assert found.notes == ("3 entries wait for their vector; words find them.",)
 
 
+@pytest.mark.design("000-52", "000-54")
 def test_a_hit_shows_the_part_that_was_asked_for(search):
     """200 characters around the words of the query, `...` where it is cut."""
     text = "filler " * 100 + "the harbour at dawn " + "filler " * 100

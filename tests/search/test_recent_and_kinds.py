@@ -26,6 +26,7 @@ def scores(found, judged, now=START):
     return [float(x) for x in ranking.score], ranking.rows.tolist()
 
 
+@pytest.mark.design("002-35")
 def test_newness_is_a_share_of_the_score(made):
     """1 + 0.15 · e^(-age / 14): 1.15 today, 1 + 0.15 / e after 14 days; both of at most 1.15."""
     found = made(one("old", similarity=0.8, minutes=-14 * DAY), one("new", similarity=0.8))

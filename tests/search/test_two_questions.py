@@ -96,6 +96,7 @@ def refs(found):
     return [hit.doc.ref for hit in found.hits]
 
 
+@pytest.mark.design("001-12", "001-44", "001-59")
 def test_the_three_scores_are_raw_cosines():
     """Cos 60 = 0.5 and cos 0 = 1; the combined one is their mean, by the weights given."""
     world = World()
@@ -117,6 +118,7 @@ def test_a_question_that_is_not_asked_does_not_count():
         world.find(content="", context=" ")
 
 
+@pytest.mark.design("001-45", "001-48", "001-55", "001-56", "001-57")
 def test_age_raises_the_bar_by_a_tenth_at_most():
     """30 days: 0.5, no higher; 60 days: salience 0.25, (0.5 - 0.25) / 0.4 of 0.1; oldest: 0.1."""
     weights = TwoQuestionWeights()
@@ -151,6 +153,7 @@ def test_an_old_entry_must_match_a_little_better():
     assert refs(world.find(min_score=0.21)) == []
 
 
+@pytest.mark.design("001-47")
 def test_a_strong_match_is_not_hidden_for_its_age():
     """Ten years old at cosine 0.5, above a fresh one at 0.34, and below a fresh equal."""
     world = World()
@@ -161,6 +164,7 @@ def test_a_strong_match_is_not_hidden_for_its_age():
     assert refs(world.find()) == ["equal", "old", "weak"]
 
 
+@pytest.mark.design("001-46")
 def test_a_match_by_words_is_never_cut():
     """Whatever its cosine and age."""
     world = World()

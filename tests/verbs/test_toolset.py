@@ -66,6 +66,7 @@ def test_a_sampler_is_handed_in_and_is_no_argument():
         tool.call({"text": "a", "sampler": "x"})
 
 
+@pytest.mark.design("000-75")
 def test_the_docstring_is_the_description():
     """What a model reads is the function's own docstring, unindented."""
     assert TOOL.description == "Say it again.\n\nUse it never."

@@ -532,6 +532,7 @@ def test_no_index_is_dropped_by_a_role_that_sees_no_sizes(opened, database):
         assert maintain_nearest(conn, **bounds) == []
 
 
+@pytest.mark.design("002-18")
 def test_a_small_user_is_never_searched_by_an_index_of_the_nearest(opened, database):
     """The plan of the same query: the large one's own index, and for the other the exact rows."""
     index = opened()

@@ -61,6 +61,7 @@ def rows(database: Path, sql: str) -> list[tuple]:
         return conn.execute(sql).fetchall()
 
 
+@pytest.mark.design("004-04", "004-41")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_sdks_client_uses_tools_pages_and_prompts(client, mode):
     """Six tools, four pages and three prompts, through the official client."""
@@ -124,6 +125,7 @@ def test_the_next_step_stands_outside_of_the_fence(client):
     )
 
 
+@pytest.mark.design("000-08", "004-34")
 def test_each_tool_begins_with_its_journal_and_carries_its_effects(client):
     """The first word of a description is the journal; hosts see which tools write."""
 

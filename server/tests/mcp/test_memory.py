@@ -10,6 +10,7 @@ from commonplace.doors.mcp_offer import McpOffer
 from commonplace_server.mcp.server import make_server
 
 
+@pytest.mark.design("002-39")
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
 def test_the_name_of_the_design_is_answered(world, mode):
     """`memory.search` is not listed, and calls memory_search; another name is none."""

@@ -75,6 +75,7 @@ def merged(server, model, *, mode="auto", a=A, b=B):
     return result.structured_content
 
 
+@pytest.mark.design("001-40")
 @pytest.mark.parametrize("mode", MODES)
 def test_the_clients_model_merges(server, mode):
     """With our instructions apart from the fenced overviews; the answer says who made it."""

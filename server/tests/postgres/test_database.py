@@ -64,6 +64,7 @@ def insert_and_swallow(pool):
 
 
 class TestWithin:
+    @pytest.mark.design("002-52")
     @pytest.mark.parametrize(
         "owner", ["ann", "o'hara\\", "'; DROP TABLE wb_todo; --", "\u202e", "x" * 128, "%s {}"]
     )

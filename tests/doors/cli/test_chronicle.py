@@ -51,6 +51,7 @@ def found(*words):
     return [entry["text"] for entry in facts("chronicle", "search", *words)["items"]]
 
 
+@pytest.mark.design("004-05", "004-17")
 def test_an_entry_is_logged_as_chronicle_logs_it(database):
     """Its row has both instants, the tags as JSON, and where it was logged."""
     done = run("chronicle", "add", "moved", "the harbour", "-t", "Ops", "--tag", "sea")
@@ -146,6 +147,7 @@ def test_log_takes_a_given_time():
     assert (logged["text"], logged["at"]) == ("yesterday: x", "2026-03-02T09:30:00+00:00")
 
 
+@pytest.mark.design("004-17")
 def test_list_looks_as_every_list():
     """A line an entry, date first, with its whole ref off a terminal; `open` takes its number."""
     empty = "Nothing is logged yet. Log what you do: `commonplace log …`.\n"
@@ -217,6 +219,7 @@ def test_pages(words):
     assert run("chronicle", "list", "--cursor", "!").exit_code == 2
 
 
+@pytest.mark.design("004-17")
 def test_search_by_words():
     """Words a query language would trip over find what they name."""
     add("Fixed the bug-fix of v2.1.0 in C++", "-t", "bug-fix")

@@ -57,6 +57,7 @@ def on_terminal(*words, env):
     return done.exit_code, done.stderr
 
 
+@pytest.mark.design("001-06")
 def test_the_first_entry_makes_the_notebook(book):
     """It is an ordinary repository, whose log is the entries."""
     done = run("notebook", "write", "api/errors", "Problem+json", "it is.", "-c", "design")
@@ -134,6 +135,7 @@ def test_move_and_import(tmp_path):
     assert run("notebook", "import-json", file).exit_code == 2
 
 
+@pytest.mark.design("001-55", "001-56")
 def test_settings_reach_the_search(monkeypatch):
     """The most that is shown, and the salience that is kept."""
     for n in range(3):

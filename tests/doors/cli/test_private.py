@@ -154,6 +154,7 @@ def test_explained_without_hits():
     assert "similarity" not in run("private", "search", "zebra", "--explain").stdout
 
 
+@pytest.mark.design("000-05")
 def test_search_by_meaning(with_model):
     """No word in common, found all the same; `--explain` shows what each leg gave."""
     ref = write("The database kept saying that it was locked.")
@@ -171,6 +172,7 @@ def test_search_by_meaning(with_model):
     assert "Note" not in done.stdout
 
 
+@pytest.mark.design("000-06")
 def test_files_written_by_others_are_found(tmp_path):
     """A file put there by hand is found by the next search, one edited in place too."""
     day = tmp_path / "home" / ".private-journal" / "2026-03-02"

@@ -338,6 +338,7 @@ def test_the_same_key_is_one_entry_and_metadata_is_kept():
     assert hour["metadata"]["actions_taken"] == ["ship"]
 
 
+@pytest.mark.design("003-08", "003-66")
 def test_summaries_are_found_by_meaning(monkeypatch, known_weights):
     """Those that a command made without an encoder too: the next search makes their vectors."""
     add("Planted an oak", "2020-10-02 10:00")

@@ -87,6 +87,7 @@ def units() -> Path:
     return Path.home() / ".config" / "systemd" / "user"
 
 
+@pytest.mark.design("003-51")
 def test_systemd_runs_it_each_hour_with_the_settings_of_now(machine, monkeypatch):
     """Quoted as systemd reads it; a password and what a unit cannot hold are named, not kept."""
     machine.has("systemctl")

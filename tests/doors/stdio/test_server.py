@@ -50,6 +50,7 @@ def test_it_promises_no_news_of_its_lists(shared_world, method, params):
     assert told == {"prompts": set(), "resources": set(), "tools": set()}
 
 
+@pytest.mark.design("000-07", "004-41")
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
 def test_the_sdks_client_writes_finds_lists_and_reads(shared_world, mode):
     """Every tool works through the official client, in every way it can connect.
@@ -109,6 +110,7 @@ def test_the_instructions_say_when_to_write_and_when_to_search(server):
     assert "recall before you answer" in instructions
 
 
+@pytest.mark.design("000-08")
 def test_tools_carry_their_effects(server):
     """Hosts see which tool writes."""
     listed = {t["name"]: t["annotations"] for t in server.ask("tools/list")["result"]["tools"]}
@@ -225,6 +227,7 @@ def test_an_unknown_toolset_is_a_loud_error(tmp_path):
     assert done.stdout == ""
 
 
+@pytest.mark.design("004-46")
 def test_what_a_library_prints_never_reaches_the_protocol(tmp_path, words_only):
     """Prints and raw writes in a call go to stderr; the next line of stdout is the answer.
 
@@ -251,6 +254,7 @@ def test_what_a_library_prints_never_reaches_the_protocol(tmp_path, words_only):
             pass
 
 
+@pytest.mark.design("000-70", "000-71")
 def test_vectors_made_at_the_start_are_counted_on_stderr(tmp_path):
     """Entries that another program wrote are filed once the client is there, and counted."""
     day = tmp_path / "home" / ".private-journal" / "2026-11-20"
@@ -265,6 +269,7 @@ def test_vectors_made_at_the_start_are_counted_on_stderr(tmp_path):
     assert len(list(day.glob("*.embedding"))) == 3
 
 
+@pytest.mark.design("004-01", "004-02", "004-04")
 @pytest.mark.parametrize("words", [("chronicle", "mcp"), ("chronicle", "mcp", "serve")])
 @pytest.mark.parametrize("reads_all", [False, True], ids=["at once", "all settings first"])
 def test_chronicle_mcp_is_the_server_of_the_log_alone(words, reads_all, tmp_path):

@@ -198,6 +198,7 @@ NO_MESSAGES = {
 }
 
 
+@pytest.mark.design("004-46")
 def test_what_is_no_message_is_answered_and_ends_nothing(tmp_path):
     """By the code of JSON-RPC, without an id; a blank line by nothing. Then a request is answered."""
     with RawServer(cwd=tmp_path, env=ALONE) as server:

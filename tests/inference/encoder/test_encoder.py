@@ -66,6 +66,7 @@ def by_hand(words: str) -> np.ndarray:
     return mean / np.linalg.norm(mean)
 
 
+@pytest.mark.design("000-10", "000-11", "000-78")
 def test_vectors_equal_the_references(minilm):
     """Source: sentence-transformers on the same weights (`scripts/reference_vectors.py`)."""
     entries = reference()["entries"]

@@ -85,6 +85,7 @@ def test_weights_behind_the_symlinks_of_a_hub_cache_load(tmp_path):
     np.testing.assert_allclose(linked, open_graph(weights).vectors(rows), atol=1e-6)
 
 
+@pytest.mark.design("000-29")
 def test_pooling_is_the_mean_over_a_rows_own_tokens(tmp_path):
     """Padding of a shorter row counts for nothing; each vector has length 1."""
     graph = open_graph(small_weights(write_published(tmp_path / "w"), tmp_path))
@@ -160,6 +161,7 @@ open_graph(minilm_weights(Path({home!r})))
 OF_TESTS = ("CI", "GITHUB", "GITLAB", "BUILD", "TF_", "JENKINS", "TEAMCITY", "PYTEST", "AGENT")
 
 
+@pytest.mark.design("000-05")
 def test_loading_the_model_tells_nobody(tmp_path):
     """No identifier of this device, no event waiting to be sent: the home holds only what is ours."""
     minilm_weights(tmp_path / "ours")

@@ -6,6 +6,7 @@ import random
 import re
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -51,6 +52,7 @@ def material(*texts, level="hour", figures=None, points=False):
     )
 
 
+@pytest.mark.design("003-34")
 def test_an_hour_is_laid_out_as_the_design_s_example():
     """Its span in brackets, what was counted, then sentences in the order of time."""
     text = Extractive().summarise(material(*TEXTS)).text
@@ -61,6 +63,7 @@ def test_an_hour_is_laid_out_as_the_design_s_example():
     assert rest[-1] in {"The printer jammed.", "Nobody knows why."}
 
 
+@pytest.mark.design("003-38")
 def test_a_day_has_headings_bullets_and_numbers_from_rows():
     """Projects with their counts; decisions apart from the rest."""
     text = Extractive().summarise(material(*TEXTS, level="day")).text

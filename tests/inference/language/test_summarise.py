@@ -83,6 +83,7 @@ def summarise(answer, level="hour", **rest):
     )
 
 
+@pytest.mark.design("003-34", "003-56")
 def test_an_hour_is_laid_out_as_the_design_has_it():
     """Its span on the owner's clock, then plain sentences; a span of the model's own goes."""
     for answer in (
@@ -95,6 +96,7 @@ def test_an_hour_is_laid_out_as_the_design_has_it():
     assert (made.model, made.tokens_in, made.tokens_out) == ("scripted-1", 10, 5)
 
 
+@pytest.mark.design("003-57")
 def test_a_day_has_headings_and_bullets():
     """In the level's order under our date; what is not a heading of the level's is left out."""
     answer = (
@@ -108,6 +110,7 @@ def test_a_day_has_headings_and_bullets():
     )
 
 
+@pytest.mark.design("003-57", "003-58", "003-61")
 @cases(
     ("level", "heading", "title"),
     [
@@ -269,6 +272,7 @@ def test_private_text_needs_a_model_that_may_see_it():
     assert near.questions[0].is_private
 
 
+@pytest.mark.design("003-62")
 def test_a_summariser_takes_its_levels_alone():
     """Hours and days by one model, the rest by another; an empty period by none."""
     small = ModelSummariser(ScriptedLanguage(), model="m", levels=("hour", "day"))
@@ -287,6 +291,7 @@ def test_the_generator_follows_model_and_prompts():
     assert {name[:2] for name in names} == {"a ", "b "}
 
 
+@pytest.mark.design("003-63")
 def test_the_cost():
     """A million tokens in for 1, out for 5: 10 and 5 of them are 35 millionths; unknown is None."""
     language = ScriptedLanguage("Created the work_log table.")

@@ -82,6 +82,7 @@ def test_an_older_generation_is_read_once_it_is_upgraded(generation, path):
     assert messages(chronicle) == MESSAGES[generation]
 
 
+@pytest.mark.design("004-40")
 @pytest.mark.parametrize("generation", CURRENT)
 def test_what_is_current_is_read_newest_first(generation, path):
     """By the instant, whatever its spelling; tags come along; the file keeps every byte."""
@@ -103,6 +104,7 @@ def test_an_entry_is_read_with_all_its_parts(path):
     assert (event.hostname, event.username, event.directory) == ("otter", "wren", "/srv/garden")
 
 
+@pytest.mark.design("004-05")
 def test_a_new_entry_is_as_chronicle_writes_one(path):
     """Id, local time with its zone, both instant columns, tags as Go's JSON; modes for one only."""
     chronicle = opened(path)
@@ -267,6 +269,7 @@ def test_a_list_is_bound_by_its_interval(path):
         assert messages(chronicle, within=Interval(end=start)) == []
 
 
+@pytest.mark.design("004-49")
 def test_many_entries_in_odd_order_are_listed_in_order(path):
     """Offsets, spellings and ties mixed: by instant, the later written of equals first."""
     make("D1", path)

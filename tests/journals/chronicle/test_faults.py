@@ -69,6 +69,7 @@ for number in range(int(sys.argv[3])):
 """
 
 
+@pytest.mark.design("004-39")
 @pytest.mark.parametrize(
     ("generation", "count"),
     [("new", 40), ("D1", 40), *(pytest.param(x, 200, marks=pytest.mark.long) for x in GENERATIONS)],
@@ -116,6 +117,7 @@ def test_threads_lose_no_entry(path):
     chronicle.close()
 
 
+@pytest.mark.design("004-39")
 def test_a_killed_writer_leaves_whole_entries(path):
     """All it had said was written is there, and nothing half."""
     writer = subprocess.Popen(
@@ -219,6 +221,7 @@ def test_a_folder_that_may_not_be_made_is_named(path, plain_permissions):
     assert opened(path).list_events().events == ()
 
 
+@pytest.mark.design("004-38")
 def test_a_file_nobody_may_read_is_named(path, plain_permissions):
     """It is not taken for an absent one."""
     make("D2", path).chmod(0)
@@ -231,6 +234,7 @@ def test_a_file_nobody_may_read_is_named(path, plain_permissions):
         assert len(chronicle.problems()) == 1
 
 
+@pytest.mark.design("004-35")
 @pytest.mark.parametrize("content", [b"Dear diary,\n", b"\0" * 5000, b"SQLite"])
 def test_a_file_that_is_no_database_is_named(content, path):
     """Read or written, it stays as it is."""

@@ -144,6 +144,7 @@ def test_a_broken_config_is_a_warning(project, config):
     assert os.listdir(folder) == [".chronicle"]
 
 
+@pytest.mark.design("004-43")
 def test_the_config_is_found_upward_and_the_nearest_rules(project, tmp_path):
     """A folder deep in a project finds its file; a nearer one goes first."""
     outer = project("", "outer")

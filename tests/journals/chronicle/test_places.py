@@ -23,6 +23,7 @@ def _configure(home: Path, content: object) -> None:
     path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
 
 
+@pytest.mark.design("004-42")
 def test_without_settings_it_is_the_database_of_convention(home):
     """`~/.local/share/chronicle/chronicle.db`, there or not, and nothing is made."""
     found = resolve_chronicle(home=home)
@@ -32,6 +33,7 @@ def test_without_settings_it_is_the_database_of_convention(home):
     assert not (home / ".local").exists()
 
 
+@pytest.mark.design("004-44")
 def test_our_own_setting_comes_first(home, tmp_path):
     """A file is a database, a folder is a tree; `~` is the home."""
     _configure(home, {"backend": "markdown", "data_dir": "/elsewhere"})

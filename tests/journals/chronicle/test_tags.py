@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.cases import cases
@@ -16,6 +17,7 @@ def _measured(sentences):
     )
 
 
+@pytest.mark.design("004-20")
 def test_the_held_out_sentences_are_tagged_well():
     """On sentences the rules were not tuned on: precision >= .9 and recall >= .8."""
     precision, recall = _measured(tag_sentences.HELD_OUT)

@@ -169,6 +169,7 @@ def test_without_git_the_next_step_is_told(book, tmp_path):
     assert "Install git 2.36 or newer" in said
 
 
+@pytest.mark.design("001-54")
 def test_who_commits(book):
     """The setting, else whom git knows, else the standing author; a bad setting is refused."""
     notes = book.open()

@@ -142,6 +142,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.design("001-05", "001-68")
 @sampled(4, 20, plan=steps)
 def test_any_interleaving_keeps_every_entry_once(plan):
     """Two writers, hand commits, rebases, amendments, merges, moves, gc, a lost ledger."""
@@ -294,6 +295,7 @@ def test_a_hand_that_moves_the_branch_meanwhile(book, monkeypatch):
     assert (told.value.current, told.value.base_version) == ("Other.", version)
 
 
+@pytest.mark.design("001-67")
 @pytest.mark.parametrize("broken", [b"", b"no database at all" * 100, None])
 def test_a_broken_ledger_is_made_anew(book, broken):
     """It is derived; so is one of another layout."""

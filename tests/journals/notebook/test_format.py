@@ -76,6 +76,7 @@ def test_the_last_id_of_the_last_paragraph_wins():
     assert parse_message(f"Entry-Id: {ID}\n").entry_id == ""
 
 
+@pytest.mark.design("001-37", "001-66")
 def test_the_message_is_what_people_see_in_git_log():
     """A summary, the text, and one paragraph of ours."""
     message = written("# What we learned\nX beats Y.", context="debugging\nretrieval")
@@ -85,6 +86,7 @@ def test_the_message_is_what_people_see_in_git_log():
     )
 
 
+@pytest.mark.design("001-36")
 def test_the_form_of_the_design_is_read():
     """`work_context:` first, then the text."""
     found = parse_message("work_context: debugging memory\n\n# Today\n\nWe found it.\n")
@@ -107,6 +109,7 @@ def test_a_lone_surrogate_becomes_the_replacement_sign():
 overviews = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
 
+@pytest.mark.design("001-33", "001-35")
 @given(overviews, st.integers(0, 10**9))
 def test_an_overview_comes_back_without_its_count(overview, count):
     """Line ends after the last line alone are not kept."""
@@ -116,6 +119,7 @@ def test_an_overview_comes_back_without_its_count(overview, count):
     assert parse_file(render_file(found.overview, 7)).version == found.version
 
 
+@pytest.mark.design("001-34")
 def test_the_file_ends_with_the_count():
     """As the design shows it."""
     assert (
@@ -190,6 +194,7 @@ def commit(message, *paths, parents=("p",)):
     )
 
 
+@pytest.mark.design("001-42")
 def test_which_commits_are_entries():
     """One for our id; one for each section a hand touched; none for a merge or our upkeep."""
     ours = f"s\n\nt\n\nSection: a\nEntry-Id: {ID}"

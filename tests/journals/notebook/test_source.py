@@ -73,6 +73,7 @@ def test_nobody_is_named_where_nobody_was(book):
     assert "journal@localhost" in book.git("log", "--format=%ae").stdout
 
 
+@pytest.mark.design("001-65")
 def test_only_what_is_new_is_read(book):
     """By us and by hand; an overview comes again when its section has a newer entry."""
     notes = book.open()

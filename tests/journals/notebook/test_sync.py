@@ -15,6 +15,7 @@ from commonplace.journals.notebook.conflicts import Clashes
 from commonplace.journals.notebook.names import parse_address
 
 
+@pytest.mark.design("001-38", "001-62", "001-68")
 def test_what_either_wrote_is_with_both(team):
     """Entries of one section and of others, the counts, the folders, who wrote them and when."""
     team.write(0, "api", "Ann 1", "We use REST.")
@@ -242,6 +243,7 @@ def test_a_hand_commit_that_was_rebased_is_told_once(team):
     assert [x for x in team.entries(1) if x[0] == "b"] == [("b", "By hand")]
 
 
+@pytest.mark.design("001-32")
 def test_counts_that_people_left_wrong_are_put_right(teams):
     """By a merge with plain git, by an editor; where nothing else is new as well."""
     team = teams(("a", "x"))
@@ -386,6 +388,7 @@ def force(team: Team, *words: str) -> None:
     team.git(1, "push", "-q", "--force", "origin", "main")
 
 
+@pytest.mark.design("001-05")
 def test_a_rewritten_remote_is_refused_until_it_is_accepted(teams):
     """Then what it lost is gone here, and what was written here since is kept."""
     team = teams(*(("a", text) for text in ("one", "two", "three")))

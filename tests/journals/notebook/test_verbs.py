@@ -20,6 +20,7 @@ from commonplace.journals.notebook.write import OverviewConflict
 NOTHING = "e3b0c44298fc"  # the first 12 hex of the sha256 of nothing
 
 
+@pytest.mark.design("001-02", "001-03", "001-31")
 def test_a_first_entry_makes_the_section(book):
     """The file holds a count alone, the commit the entry; the folder is clean."""
     notes = book.open(author="Wren Fox <wren@example.org>")
@@ -36,6 +37,7 @@ def test_a_first_entry_makes_the_section(book):
     assert section.last_entry.id == made.entry.id
 
 
+@pytest.mark.design("001-01", "001-08", "001-15", "001-43")
 def test_an_entry_is_read_by_hash_and_by_id(book):
     """Whole hashes, beginnings of them, ids in any case, and refs."""
     notes = book.open()
@@ -107,6 +109,7 @@ def test_an_entry_may_be_back_dated(book):
         notes.write("a", "Before git.", at=datetime(1969, 12, 31, tzinfo=UTC))
 
 
+@pytest.mark.design("001-20", "001-21", "001-22", "001-23")
 def test_entries_are_listed_in_pages_newest_first(book):
     """Start and length; a section without more gives nothing, one that never was is not found."""
     notes = book.open()
@@ -123,6 +126,7 @@ def test_entries_are_listed_in_pages_newest_first(book):
             notes.list_entries("a", start=start, length=length)
 
 
+@pytest.mark.design("001-04", "001-18")
 def test_the_table_of_contents(book):
     """A folder without a file is a group; what lies deeper than asked is not told."""
     notes = book.open()
@@ -148,6 +152,7 @@ def test_the_table_of_contents(book):
         notes.toc(depth=0)
 
 
+@pytest.mark.design("001-06", "001-42")
 def test_commits_by_hand_are_entries(book):
     """Of each section they touch; a merge is none; the count in the file follows with a write."""
     notes = book.open()
@@ -385,6 +390,7 @@ def packing() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name == "pack notebook"]
 
 
+@pytest.mark.design("001-53")
 def test_packing_packs_what_lies_loose(book):
     """By itself when it is due; everything is there afterwards, and a section's history is indexed."""
     notes = book.open(auto_gc=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cases import cases
@@ -26,6 +27,7 @@ def _embedding(vector: tuple[float, ...], text: str = "x") -> Embedding:
     return Embedding(vector=vector, text=text, sections=(), timestamp=1, path="/a.md")
 
 
+@pytest.mark.design("000-12", "000-28")
 def test_golden_files_come_back_byte_for_byte(golden):
     """Each `.embedding` of the reference, parsed and rendered, is itself; its text is from its .md."""
     files = sorted(golden.rglob("*.embedding"))
@@ -66,6 +68,7 @@ def test_numbers_are_printed_as_ecmascript_does(number, printed):
     assert line == f"    {printed},"
 
 
+@pytest.mark.design("000-28", "000-32")
 def test_a_whole_file_looks_as_it_should():
     """Keys in the reference's order, two spaces, a section a line, no newline at the end."""
     rendered = render_embedding(
@@ -113,6 +116,7 @@ def _file(embedding: object, **other: object) -> bytes:
     return json.dumps({"embedding": embedding, "text": "x", **other}).encode()
 
 
+@pytest.mark.design("000-67")
 @cases(
     ("content", "reason"),
     [

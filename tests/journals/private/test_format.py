@@ -70,6 +70,7 @@ GOLDEN_WRITES = [
 ]
 
 
+@pytest.mark.design("000-04", "000-09", "000-25", "000-26")
 @pytest.mark.parametrize(("path", "thoughts"), GOLDEN_WRITES)
 def test_the_reference_s_own_bytes(golden, path, thoughts):
     """The same thoughts at the same time give the very bytes of the golden file, and its name."""
@@ -82,6 +83,7 @@ def test_the_reference_s_own_bytes(golden, path, thoughts):
     assert first_micros(at, digits % 1000) == digits
 
 
+@pytest.mark.design("000-01", "000-26")
 def test_sections_stand_in_one_order():
     """Whatever order the fields come in, the file has the reference's, a blank line between."""
     thoughts = {field: field for field in reversed(HEADINGS)}
@@ -93,6 +95,7 @@ def test_sections_stand_in_one_order():
     )
 
 
+@pytest.mark.design("000-20", "000-21", "000-23", "000-24", "000-25")
 def test_the_name_is_local_and_the_date_is_utc():
     """Folder, name and title tell the owner's time; date and timestamp are the instant's."""
     zone = ZoneInfo("America/Los_Angeles")
@@ -105,6 +108,7 @@ def test_the_name_is_local_and_the_date_is_utc():
     )
 
 
+@pytest.mark.design("000-23")
 @cases(
     ("hour", "title"),
     [
@@ -277,6 +281,7 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.design("000-27")
 @cases(("content", "path", "at", "headings", "text"), [x[1:] for x in VARIANTS])
 def test_everything_ever_written_is_read(content, path, at, headings, text):
     """Each shape of a file gives its time, its headings and its text."""
@@ -332,6 +337,7 @@ def test_torn_frontmatter_is_told_from_a_rule():
     assert not is_torn("text")
 
 
+@pytest.mark.design("000-30", "000-31")
 @cases(
     ("raw", "text", "sections"),
     [

@@ -20,6 +20,7 @@ def places(tmp_path):
     return {"home": tmp_path / "home", "project": tmp_path / "project", "temp": tmp_path / "temp"}
 
 
+@pytest.mark.design("000-02", "000-03", "000-77")
 def test_the_usual_roots(places):
     """`.private-journal` in the home and in the project, each of its own kind and scope."""
     roots = resolve_roots(**places)
@@ -33,6 +34,7 @@ def test_the_usual_roots(places):
     assert not roots.user.exists()
 
 
+@pytest.mark.design("000-19", "000-77")
 @pytest.mark.parametrize(
     ("settings", "user", "project"),
     [
@@ -81,6 +83,7 @@ def test_a_project_is_told_by_its_real_path(places, tmp_path):
     assert project_digest(places["home"]) != project_digest(places["project"])
 
 
+@pytest.mark.design("000-18")
 def test_without_a_home_temp_serves_and_says_so(places, tmp_path):
     """A folder of this user and home alone, of mode 0700, and a note that names the way out."""
     (tmp_path / "file").touch()
@@ -101,6 +104,7 @@ def _temporary_root(places, home):
     return roots.user
 
 
+@pytest.mark.design("000-63")
 def test_a_home_that_is_missing_is_made(places, tmp_path):
     """Closed to others, as whatever else of ours goes into it makes it."""
     home = tmp_path / "not" / "there"

@@ -103,6 +103,7 @@ def test_a_doc_is_dated_in_the_owners_zone(world):
     assert (doc.session, doc.dated, doc.author) == ("", "22 November 2026", "")
 
 
+@pytest.mark.design("000-69")
 @pytest.mark.parametrize("version", ["v1.0.0", "v2.0.1"])
 def test_golden_folders_are_scanned_whole(world, golden, version):
     """Every golden entry is handed over once, the blank one with an empty text."""
@@ -218,6 +219,7 @@ def test_a_root_that_is_a_file_is_named(world, user):
             follower.catch_up()
 
 
+@pytest.mark.design("000-66")
 def test_a_broken_file_is_skipped_and_logged_once(world, user, caplog, plain_permissions):
     """The others are filed; the log has one line for the path, and no text."""
     journal, follower = user
@@ -249,6 +251,7 @@ def _vector() -> np.ndarray:
     return vector / np.float32(np.linalg.norm(vector))
 
 
+@pytest.mark.design("000-12", "000-29")
 def test_a_vector_is_kept_beside_its_entry(world, user):
     """The reference's five keys, its text of the entry, and the very float32 values."""
     journal, follower = user
@@ -295,6 +298,7 @@ def test_a_vector_the_format_is_not_made_for_is_not_kept(world, user, vector, id
     assert len(world.files()) == 1
 
 
+@pytest.mark.design("000-34")
 def test_blank_entries_want_no_vector(world, user):
     """A file with frontmatter alone has no text to encode."""
     _, follower = user
@@ -388,6 +392,7 @@ def test_a_mark_told_by_the_system_misses_nothing(world, user):
     assert follower.catch_up() == [f"-{DAY}/{name.removesuffix('.md')}"]
 
 
+@pytest.mark.design("000-67")
 @pytest.mark.parametrize(
     "content",
     [b"", b"garbage", b'{"embedding": [1', b'{"embedding": [], "text": ""}', b"\x00" * 10_000],

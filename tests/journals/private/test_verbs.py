@@ -22,6 +22,7 @@ def _mode(path) -> int:
     return path.stat().st_mode & 0o777
 
 
+@pytest.mark.design("000-02", "000-03", "000-37")
 def test_each_thought_goes_where_it_belongs(world):
     """Project notes to the project, all else to the user, in two files of one time, user first."""
     journal = world.open()
@@ -96,6 +97,7 @@ def test_a_project_s_folder_that_is_there_is_left_as_it_is(world):
     assert not (world.project_root / ".gitignore").exists()
 
 
+@pytest.mark.design("000-41")
 @cases("thoughts", [{}, {"feelings": ""}, {"feelings": " \n\t", "project_notes": ""}])
 def test_nothing_to_say_is_refused(world, thoughts):
     """Blank thoughts write nothing."""
@@ -147,6 +149,7 @@ def test_texts_are_kept_as_they_are(world, text):
     assert journal.read_entry(ref).raw.endswith(f"\n\n## Feelings\n\n{text}\n")
 
 
+@pytest.mark.design("000-22")
 def test_two_entries_never_share_a_name(world):
     """The same microsecond twice gives the next name; an `.embedding` left alone holds its name too."""
     journal = world.open(micros=lambda: 999)
@@ -188,6 +191,7 @@ def test_a_failing_second_file_tells_the_first(world, plain_permissions):
     assert journal.read_entry(ref).text == "F"
 
 
+@pytest.mark.design("000-64")
 def test_a_read_only_journal_is_read_and_not_written(world, plain_permissions):
     """Reading and listing work; writing, editing and deleting are refused with the path."""
     world.put(f"{DAY}/a.md", b"text")
@@ -292,6 +296,7 @@ def test_a_broken_key_file_is_no_key(world, content):
     assert len(world.files()) == 1
 
 
+@pytest.mark.design("000-09", "000-27")
 @pytest.mark.parametrize("version", ["v1.0.0", "v2.0.1"])
 def test_the_reference_s_folders_are_listed_and_read(world, golden, version):
     """Every golden entry is listed newest first, by its own time, and read to the byte."""
@@ -329,6 +334,7 @@ def test_a_shared_root_lists_each_entry_once(world, tmp_path):
         assert journal.scopes(kind) == ("user",)
 
 
+@pytest.mark.design("000-60")
 def test_lists_go_by_the_entry_s_time(world):
     """Newest first over both roots, whatever zone named the folder, bounded by limit and interval."""
     journal = world.open()
@@ -347,6 +353,7 @@ def test_lists_go_by_the_entry_s_time(world):
     assert len(journal.list_entries(limit=100)) == 24
 
 
+@pytest.mark.design("000-65")
 def test_an_absent_journal_is_empty(world):
     """No folder, no entries, no folder made by looking."""
     assert world.open().list_entries(limit=5) == []
@@ -364,6 +371,7 @@ def test_a_list_stops_early(world, caplog):
     assert caplog.records == []
 
 
+@pytest.mark.design("000-66")
 def test_a_broken_file_is_passed_over_and_logged_once(world, caplog, plain_permissions):
     """The others are listed; the log names the path once, and holds no text."""
     world.put(f"{DAY}/good.md", b"good")

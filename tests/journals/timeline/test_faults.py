@@ -136,6 +136,7 @@ def test_a_reader_that_keeps_the_old_state_is_told_of(world, tmp_path):
     reader.close()
 
 
+@pytest.mark.design("003-24", "003-25")
 def test_the_words_for_readers_of_the_file_follow_every_change(world):
     """Active entries and no others; altered, archived and deleted ones leave no ghost."""
     first = world.add("green gate", "2025-02-04T10:15")
@@ -273,6 +274,7 @@ def test_another_program_s_file_is_refused(tmp_path):
     assert (tmp_path / "journal.db").read_bytes().startswith(b"not a database")
 
 
+@pytest.mark.design("003-31")
 def test_the_files_are_the_owner_s_alone(world, tmp_path):
     """What somebody did all day is nobody else's business."""
     world.add("fixed the gate", "2025-02-04T10:15")

@@ -73,6 +73,7 @@ EXPORT = lines(
 )
 
 
+@pytest.mark.design("003-76")
 def test_a_memory_is_kept_as_the_design_has_it(memories, journal):
     """A profile is a snapshot, all else a raw entry; both say their type."""
     fact = journal.read(memories.create_memory("Prefers brief responses"))
@@ -93,6 +94,7 @@ def test_memories_are_listed_by_type(memories, journal):
     assert len(memories.list_memories(limit=1)) == 1
 
 
+@pytest.mark.design("003-79")
 def test_an_import_keeps_times_types_and_where_it_came_from(memories, journal):
     """Facts at their own time, one profile of all profile memories at the newest one's."""
     done = memories.import_memories(EXPORT)
@@ -121,6 +123,7 @@ def test_an_import_keeps_times_types_and_where_it_came_from(memories, journal):
     }
 
 
+@pytest.mark.design("003-80")
 def test_an_import_may_be_repeated(memories, journal):
     """What is there stays one; what was added to the file comes; a newer profile stands."""
     memories.import_memories(EXPORT)
@@ -194,6 +197,7 @@ def test_any_text_is_read_or_refused(memories, text):
         assert len(str(exc)) < 300  # noqa: PT017  either outcome is right
 
 
+@pytest.mark.design("003-75", "003-81")
 def test_a_program_keeps_memories_in_a_timeline(tmp_path, no_weights):
     """Through the library: found at once."""
     with Timeline("wren", home=tmp_path / "data", timezone="UTC") as timeline:

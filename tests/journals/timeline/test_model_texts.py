@@ -89,6 +89,7 @@ def world(tmp_path):
         made.close()
 
 
+@pytest.mark.design("003-61", "003-62")
 def test_every_level_is_put_into_words_by_its_model(world):
     """Hour and day by one, week and month by the better one; an open year stays as it is."""
     world.add()
@@ -241,6 +242,7 @@ def test_three_failures_in_a_row_are_the_models_fault(world):
     assert len(world.fake.asked) == 3
 
 
+@pytest.mark.design("003-63")
 def test_caps_stop_the_run_and_the_extractive_text_stands(world):
     """A question and its longest answer must fit into what is left; the next day goes on."""
     for hours in range(4):

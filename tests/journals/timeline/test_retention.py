@@ -35,6 +35,7 @@ def statuses(world):
     return {(kind.partition("_")[0], status): count for kind, status, count in world.rows(query)}
 
 
+@pytest.mark.design("003-07")
 def test_a_setting_names_the_design_and_what_differs():
     """Off, all of it, or level by level."""
     assert not parse_retention("off").is_on
@@ -53,6 +54,7 @@ def test_a_setting_that_means_nothing_is_refused(wrong):
         parse_retention(wrong)
 
 
+@pytest.mark.design("003-07")
 def test_off_lets_go_of_nothing(world):
     """However old."""
     world.add("fixed the gate", "2025-02-04T10:15")
@@ -61,6 +63,7 @@ def test_off_lets_go_of_nothing(world):
     assert ("raw", "active") in statuses(world)
 
 
+@pytest.mark.design("003-19")
 def test_raw_entries_are_archived_then_deleted_and_told_of(world):
     """After 24 hours in no search; a week later gone, and its id says so."""
     entry = world.add("fixed the gate", "2025-02-04T10:15")
@@ -89,6 +92,7 @@ def test_what_an_entry_named_outlives_it(world):
     assert "• [10:15] no paint." in world.read("day", "2025-02-04T00:00").content
 
 
+@pytest.mark.design("003-55")
 def test_nothing_goes_while_what_covers_it_is_not_there(world):
     """After ten days of sleep the hour is rolled up first; where that fails nothing goes."""
 
@@ -146,6 +150,7 @@ def test_pinned_entries_and_profiles_stay(world):
     assert (found[("raw", "active")], found[("profile", "active")]) == (1, 1)
 
 
+@pytest.mark.design("003-01", "003-02", "003-03", "003-04", "003-05", "003-06")
 def test_each_level_goes_by_the_design_s_table(world):
     """24 hours, 48 hours, 90 days, a year, 7 years, and years for ever."""
     world.add("fixed the gate", "2025-02-04T10:15")

@@ -53,6 +53,7 @@ def test_an_entry_marks_its_five_periods_in_the_same_transaction(world):
     }
 
 
+@pytest.mark.design("003-46", "003-47", "003-48", "003-49", "003-50")
 @cases(
     ("now", "due"),
     [
@@ -167,6 +168,7 @@ def test_a_closed_period_that_is_due_is_made_when_it_is_read(world):
     assert len(world.shown(level=1)) == 1
 
 
+@pytest.mark.design("003-53")
 def test_days_without_entries_are_recorded_as_empty(world):
     """A month's rows tell each of its days: rolled up, or nothing happened."""
     world.add("fixed the gate", "2024-02-04T10:15")
@@ -190,6 +192,7 @@ def test_what_was_empty_is_filled_by_a_late_entry(world):
     assert world.shown(level=2) == ["rollup_daily_20240206", "rollup_daily_20240204"]
 
 
+@pytest.mark.design("003-45")
 def test_weeks_are_iso_and_in_no_month(world):
     """31 December 2024 is in week 1 of 2025; its month is December, its year 2024."""
     world.add("new year's eve", "2024-12-31T23:00")
@@ -225,6 +228,7 @@ def in_part(day):
     return pytest.param(day, marks=marks, id=f"{day.zone}-{day.day}")
 
 
+@pytest.mark.design("003-52")
 @pytest.mark.parametrize("odd", [in_part(day) for day in DAYS if day.hours])
 def test_each_hour_of_an_odd_day_is_its_own(tmp_path, odd):
     """An entry in each hour of days of 23 to 25 hours: as many rollups, one day, and no other."""
@@ -308,6 +312,7 @@ def test_an_unknown_zone_is_refused(world, name):
     assert world.journal.zone is UTC
 
 
+@pytest.mark.design("003-39", "003-40", "003-44")
 def test_numbers_that_entries_carry_are_merged_and_none_are_invented(world):
     """Hours are added up, scores are averaged, moods are told where somebody told one."""
     world.add("a", "2025-02-04T10:15", hours_worked=2, productivity_score=8, sentiment="positive")
@@ -335,6 +340,7 @@ def test_of_many_blockers_the_last_hundred_are_carried_upwards(world):
     assert len(json.loads(figures)["blockers"]) == 100
 
 
+@pytest.mark.design("003-32")
 def test_metadata_of_any_shape_is_kept_and_what_is_no_name_is_not_counted(world):
     """What somebody else's program wrote may be anything that JSON holds."""
     odd = {"projects": [1, None, " a  b ", "a b"], "tags": "one", "action": {"x": 1}}
@@ -449,6 +455,7 @@ def test_a_list_holds_what_overlaps(world):
     assert listed("2025-03-01T00:00", "2025-03-02T00:00") == set()
 
 
+@pytest.mark.design("003-30")
 def test_the_log_tells_what_was_made_from_how_much_and_no_text(world, tmp_path):
     """One line a rollup; nothing of an entry stands in it."""
     world.add("The secret harbour", "2025-02-04T10:15", projects=["hidden"])

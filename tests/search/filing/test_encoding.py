@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import pytest
 from tests.patience import PATIENCE_S, until
 from tests.search.filing.world import (
     CountingEncoder,
@@ -169,6 +170,7 @@ def test_the_place_beside_an_entry_is_filled_once_from_the_same_vector(opened):
     assert identity == encoder.identity
 
 
+@pytest.mark.design("000-70")
 def test_an_empty_place_of_a_filed_entry_is_filled_again(opened):
     """Somebody removed the file beside an entry: a catch-up puts it back."""
     encoder = CountingEncoder()

@@ -39,6 +39,7 @@ def test_when_did_i_is_answered_with_how_long_ago_and_the_exact_time(deploys):
     assert twins[:3] == ["deployed the api"] * 3
 
 
+@pytest.mark.design("004-26")
 @cases(
     ("what", "times"),
     [
@@ -187,6 +188,7 @@ def test_nothing_that_is_surely_it_is_said(world):
         ]
 
 
+@pytest.mark.design("004-26")
 def test_time_words_in_the_question_narrow_it(deploys):
     """The interval they were read as is shown."""
     answer = deploys("find_when_i", what="when did I deploy the api in october")

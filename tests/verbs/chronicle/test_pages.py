@@ -17,6 +17,7 @@ def world(tmp_path):
     opened.close()
 
 
+@pytest.mark.design("004-27")
 def test_recent_activity_is_the_last_ten(world):
     """As JSON, newest first, with everything known."""
     world.log(*((f"2026-11-20 10:{n:02}", f"entry {n}") for n in range(12)))
@@ -27,6 +28,7 @@ def test_recent_activity_is_the_last_ten(world):
     assert page["entries"] == world("list_entries").facts["entries"]
 
 
+@pytest.mark.design("004-28")
 def test_tags_go_by_frequency_then_name(world):
     """Spellings that differ in case count as one."""
     world.log(
@@ -37,6 +39,7 @@ def test_tags_go_by_frequency_then_name(world):
     assert list(json.loads(world.page("tags")).items()) == [("zoo", 3), ("a", 1), ("b", 1)]
 
 
+@pytest.mark.design("004-29", "004-30")
 def test_today_is_the_owners_day_by_tag(world):
     """From local midnight on, with time ranges and counts."""
     assert world.page("today-summary") == "# 2026-11-21\n\nNothing was logged yet.\n"
@@ -52,6 +55,7 @@ def test_today_is_the_owners_day_by_tag(world):
     )
 
 
+@pytest.mark.design("004-31", "004-32")
 def test_project_context_has_the_settings_and_the_folders_entries(world):
     """The `.chronicle` found above the folder, and what was logged in just this folder."""
     world.log(("2026-11-21 10:00", "here"))
@@ -71,6 +75,7 @@ def test_project_context_has_the_settings_and_the_folders_entries(world):
     assert (page["directory"], page["config"], page["entries"]) == (None, None, [])
 
 
+@pytest.mark.design("004-33")
 def test_the_prompts_name_the_tools(world):
     """Each is a text of its own that says which tools to call, and each it names is there, or among the default ones."""
     texts = {prompt.name: prompt.write() for prompt in world.toolset.prompts}

@@ -73,6 +73,7 @@ def test_an_entry_that_nobody_asked_for_is_tagged_and_logged_once(world):
         world("add_entry", message=" ", asked=False)
 
 
+@pytest.mark.design("004-07", "004-08")
 def test_adding_answers_ref_time_and_tags(world):
     """The text holds what the facts hold; the entry is the database's and found at once."""
     answer = world("add_entry", message="deployed v2.1.0", tags=["Release", "api"])
@@ -121,6 +122,7 @@ def test_without_an_encoder_the_entry_is_written_and_the_answer_says_so(open_wor
 # list_entries
 
 
+@pytest.mark.design("004-10")
 def test_listing_is_newest_first_with_the_same_facts_in_both_forms(world):
     """Each line has the message, tags, folder and id of its entry."""
     world.log(("2026-11-20 09:00", "a", "x y"), ("2026-11-21 10:00", "b", "y"))
@@ -134,6 +136,7 @@ def test_listing_is_newest_first_with_the_same_facts_in_both_forms(world):
     assert answer.facts["count"] == 2
 
 
+@pytest.mark.design("004-09")
 @pytest.mark.parametrize("limit", [1, 3, 7, 100])
 def test_pages_of_a_list_hold_every_entry_once(world, limit):
     """Also where many share an instant; the default is ten."""
@@ -144,6 +147,7 @@ def test_pages_of_a_list_hold_every_entry_once(world, limit):
     assert len(messages(world("list_entries"))) == 10
 
 
+@pytest.mark.design("004-37")
 def test_nothing_there_is_no_error(world):
     """An empty list and a search without a match answer one sentence, and make no file.
 
@@ -165,6 +169,7 @@ def test_nothing_there_is_no_error(world):
 # search_entries
 
 
+@pytest.mark.design("004-11", "004-16")
 def test_a_search_with_text_goes_by_relevance_without_by_time(world):
     """The best match comes first though it is the oldest."""
     world.log(
@@ -194,6 +199,7 @@ def tagged(world):
     return world
 
 
+@pytest.mark.design("004-12")
 @cases("text", ["", "entry"])
 @cases(
     ("tags", "expected"),
@@ -268,6 +274,7 @@ def test_a_search_ends_where_its_ranking_does(world):
 # remember_this
 
 
+@pytest.mark.design("004-18", "004-19", "004-20")
 def test_remembering_adds_the_context_and_suggests_tags(world):
     """The message is `activity (context)`; the tags come from its words."""
     facts = world(
@@ -373,6 +380,7 @@ world.close()
 """
 
 
+@pytest.mark.design("004-39")
 @pytest.mark.parametrize(
     "contexts", [("", ""), ("", "why"), pytest.param(("why", ""), marks=pytest.mark.long)]
 )
@@ -400,6 +408,7 @@ def test_told_by_two_processes_at_once_is_one_entry(world, tmp_path, contexts):
 # what_was_i_doing
 
 
+@pytest.mark.design("004-24")
 def test_a_story_has_its_days_projects_ranges_and_counts(world):
     """The entries themselves are in the text and in the facts."""
     world.log(
@@ -487,6 +496,7 @@ def test_trouble_with_the_database_is_called_after_no_argument(world, tool, argu
     assert "CHRONICLE_DB_PATH" in caught.value.hint
 
 
+@pytest.mark.design("004-36")
 @cases(
     ("tool", "arguments", "sentence"),
     [
@@ -576,6 +586,7 @@ def test_a_database_that_another_process_locks_is_named(world):
     assert world("add_entry", message="after").facts["repeated"] is False
 
 
+@pytest.mark.design("004-35")
 @pytest.mark.parametrize(
     "content", [b"no database at all, but text", b"SQLite format 3\0" + b"x" * 999]
 )
@@ -642,6 +653,7 @@ def test_project_logs_are_written_by_the_tools(world, tool):
     assert log == (world.project / "notes" / "logs" / "2026-11-21.log").read_text()
 
 
+@pytest.mark.design("004-43")
 def test_a_project_log_is_asked_about_once_and_written_once_allowed(world):
     """The first answer names the log and the command; then nothing is said, and nothing written."""
     (world.project / ".chronicle").write_text("local_logging = true\n")

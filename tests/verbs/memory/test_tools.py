@@ -80,6 +80,7 @@ def test_a_time_in_a_question_comes_first_and_hides_nothing(world):
     assert cut.facts["notes"] == []
 
 
+@pytest.mark.design("002-40")
 def test_kinds_come_alone_or_as_filters(world):
     """As a list, as the design's object, as JSON text; what is neither is named."""
     call = tools_of(world.open("ann"))
@@ -115,6 +116,7 @@ def test_a_time_narrows_and_is_shown(world):
         call("memory_search", query="harbour", when="blursday")
 
 
+@pytest.mark.design("002-41", "002-42", "002-43")
 def test_the_card_is_for_whoever_debugs(tmp_path):
     """Behind the setting and the argument; without the setting a note says so."""
     for flag, has_card in (("0", False), ("1", True)):
@@ -184,6 +186,7 @@ def test_stored_text_cannot_leave_its_fence(world):
     assert "<U+202E>" in listed
 
 
+@pytest.mark.design("002-45", "002-46")
 def test_a_broken_index_and_a_broken_file_are_told_apart(world, monkeypatch):
     """VECTOR_SEARCH_FAILED and DB_READ_FAILED, each in the log as well."""
     mine = world.open("ann")

@@ -36,6 +36,7 @@ def made(*answers, sides=SIDES, second=None):
     return synthesize(sides, [("client", lambda: first), ("llm", lambda: second)])
 
 
+@pytest.mark.design("001-40")
 def test_an_answer_with_every_line_is_taken_as_it_is():
     """Marks of lists and emphasis, case and line breaks are the model's to change."""
     synthesis = made(BOTH)

@@ -38,6 +38,21 @@ def ids(answer):
     return [each["id"] for each in answer.facts["results"]]
 
 
+@pytest.mark.design(
+    "001-10",
+    "001-11",
+    "001-13",
+    "001-17",
+    "001-18",
+    "001-20",
+    "001-21",
+    "001-22",
+    "001-24",
+    "001-25",
+    "001-26",
+    "001-27",
+    "001-39",
+)
 def test_the_six_tools_have_the_names_and_arguments_of_the_design(world):
     """As the notebook's design has them, and what was added to it."""
     schemas = {tool.name: tool.schema for tool in world.toolset.tools}
@@ -77,6 +92,7 @@ def test_the_six_tools_have_the_names_and_arguments_of_the_design(world):
     assert [t.name for t in world.toolset.tools if t.effects.writes] == ["journal_write"]
 
 
+@pytest.mark.design("001-08", "001-16", "001-28")
 def test_an_entry_alone_needs_no_reading(world):
     """It is there at once: read by id and by hash, listed, told with its section."""
     made = world(
@@ -103,6 +119,7 @@ def test_an_entry_alone_needs_no_reading(world):
     ]
 
 
+@pytest.mark.design("001-16", "001-29", "001-51")
 def test_an_overview_needs_a_read_on_this_connection(world):
     """Another section's read, or another connection's, is none; the error tells the next step."""
     world.write("a", "Begun.", overview="We know little.")
@@ -128,6 +145,7 @@ def test_who_wrote_an_overview_has_read_it(world):
     assert world("read", id="a").facts["overview"] == "Two."
 
 
+@pytest.mark.design("001-30")
 def test_a_conflict_tells_both_texts_both_versions_and_the_next_step(world):
     """Nothing is written, and the version told is what the next write needs."""
     world.write("a", "1", overview="Old text.")
@@ -164,6 +182,7 @@ def test_the_same_key_twice_is_one_entry(world):
     assert again.text.startswith("This was already written: ")
 
 
+@pytest.mark.design("001-24")
 def test_sections_that_cannot_be(world):
     """A `#` names an entry; paths stay inside; what never was is not found."""
     for path in ("a#b", "../a", "", "-rf", "a//b", ".git/config"):
@@ -176,6 +195,7 @@ def test_sections_that_cannot_be(world):
         world("list_entries", path="never")
 
 
+@pytest.mark.design("001-19")
 def test_the_table_of_contents(world):
     """Children of the root or of a section; a folder without a file is a group."""
     world.write("p/api/errors", "x")
@@ -213,6 +233,7 @@ def test_a_moved_section_keeps_its_history(world):
     assert moved in ids(world("search", content="lighthouse keeper"))
 
 
+@pytest.mark.design("001-10", "001-12", "001-49")
 def test_search_by_work_and_by_content(world):
     """Each question has its own score; both sides equal to it are cosine 1."""
     world.write("a", "postgres partial indexes", work_context="choosing storage", summary="db")
@@ -239,6 +260,7 @@ def test_overviews_are_searched_too(world):
     assert (hit["id"], hit["type"], hit["content_score"]) == ("a/tides", "overview", 1)
 
 
+@pytest.mark.design("001-45")
 def test_an_old_strong_match_stands_above_a_fresh_weak_one(world):
     """Twenty months lie between them."""
     old = world.write("a", "granite quarry blasting schedule", days_ago=600)
@@ -260,6 +282,7 @@ def test_search_in_a_time(world):
         world("search", content="x", when="sometime")
 
 
+@pytest.mark.design("001-46")
 def test_settings_bound_a_search(open_world):
     """The most entries shown, and the least score where none is asked for."""
     world = open_world(most=1, min_score=0.99)

@@ -89,6 +89,7 @@ def desk(tmp_path):
         each.filing.close()
 
 
+@pytest.mark.design("000-36", "000-42")
 def test_writing_says_so_and_names_each_ref_and_path(desk):
     """One line as the design has it, then a line for each file, the user's first."""
     mine = desk()
@@ -111,6 +112,7 @@ def test_writing_says_so_and_names_each_ref_and_path(desk):
     }
 
 
+@pytest.mark.design("000-41")
 @pytest.mark.parametrize(
     "thoughts", [{}, {"feelings": ""}, {"feelings": " \n", "project_notes": "\t"}]
 )
@@ -123,6 +125,7 @@ def test_nothing_to_write_is_refused_in_the_designs_words(desk, thoughts):
     assert not mine.project.exists()
 
 
+@pytest.mark.design("000-35")
 def test_writing_without_an_encoder_says_what_is_missing(desk):
     """Recorded all the same, with the reason in a note and in the facts."""
     answer = desk(slot=ReadySlot(reason="The weights are on holiday.")).call(
@@ -175,6 +178,7 @@ def test_a_future_or_unknown_time_is_refused(desk, at):
     assert not mine.user.exists()
 
 
+@pytest.mark.design("000-49", "000-50", "000-51")
 def test_a_search_shows_each_hit_as_the_design_has_it(desk):
     """Number, score, local time, type, sections, ref, path, excerpt."""
     mine = desk(zone=ZoneInfo("America/Los_Angeles"))
@@ -218,6 +222,7 @@ def test_a_search_without_a_hit_says_so(desk):
     )
 
 
+@pytest.mark.design("000-47")
 def test_every_time_phrase_shows_the_interval_it_was_read_as(desk):
     """In the owner's zone in the text, in UTC in the facts; hits lie inside."""
     mine = desk(zone=ZoneInfo("Asia/Kathmandu"))
@@ -238,6 +243,7 @@ def test_every_time_phrase_shows_the_interval_it_was_read_as(desk):
         mine.call("search_journal", query="harbour", when="when pigs fly")
 
 
+@pytest.mark.design("000-15", "000-45", "000-46")
 def test_types_and_sections_narrow_a_search(desk):
     """Case, space, underscore and part of a heading do not matter; any of several is enough."""
     mine = desk()
@@ -255,6 +261,7 @@ def test_types_and_sections_narrow_a_search(desk):
     assert len(mine.found("harbour", limit=1)) == 1
 
 
+@pytest.mark.design("000-55", "000-56")
 def test_an_entry_is_read_by_path_and_by_ref(desk):
     """The file's own text; what is not there, or not ours, is refused with a reason."""
     mine = desk()
@@ -271,6 +278,7 @@ def test_an_entry_is_read_by_path_and_by_ref(desk):
         mine.call("read_journal_entry", path="/etc/hosts.md")
 
 
+@pytest.mark.design("000-59", "000-60", "000-61", "000-62")
 def test_a_list_is_newest_first_and_bounded_by_days(desk):
     """The design's lines; 150 characters of each; what is older than `days` is not shown."""
     mine = desk()
@@ -298,6 +306,7 @@ def test_a_list_is_newest_first_and_bounded_by_days(desk):
     assert mine.call("list_recent_entries", type="user").facts["count"] == 1
 
 
+@pytest.mark.design("000-65")
 def test_an_empty_list_says_how_far_it_looked(desk):
     """It needs no model, and no folder."""
     mine = desk(slot=ReadySlot())
@@ -351,6 +360,7 @@ def test_recent_entries_are_read_whole_within_a_budget(desk):
     )
 
 
+@pytest.mark.design("000-18")
 def test_every_answer_names_a_root_that_may_be_lost(desk):
     """Without a home the folder under temp stands in each answer, as a note and in the facts."""
     mine = desk(home=False)
