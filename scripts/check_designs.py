@@ -82,8 +82,8 @@ def numbers(decorator: ast.expr) -> list[str]:
         "mark.design"
     ):
         return []
-    named = ast.Tuple(decorator.args, ast.Load())
-    return [each.value for each in ast.walk(named) if isinstance(each, ast.Constant)]
+    nodes = (node for argument in decorator.args for node in ast.walk(argument))
+    return [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
 
 
 def design_table(journal: str) -> str:
