@@ -184,7 +184,6 @@ class MemoryContract:
 
     # Query returns up to 8 boosted, filtered hits, within 1200-token budget.
 
-    @pytest.mark.design("002-30")
     def test_eight_hits_at_the_most(self, world: MemoryWorld) -> None:
         """Eight where nothing is said, else as many as are asked for; never none."""
         mine = world.open("ann")
@@ -196,7 +195,6 @@ class MemoryContract:
         for wrong in (0, -1, 101):
             refused(Invalid, mine.search, "harbour", limit=wrong)
 
-    @pytest.mark.design("002-35")
     def test_newer_ones_come_first_among_like_ones(self, world: MemoryWorld) -> None:
         """The factor is 1 + 0.15 · exp(-age / 14): 1.15 for a new one, 1.0552 after 14 days."""
         mine = world.open("ann")
@@ -216,7 +214,6 @@ class MemoryContract:
         new = mine.save_todo("harbour amber birch cedar delta")
         assert ids(mine.search("harbour gate", intent="none")) == [old, new]
 
-    @pytest.mark.design("002-31")
     def test_the_floor_cuts_meaning_alone(self, world: MemoryWorld) -> None:
         """What is nearly at right angles is not shown; a word in a long text is a hit by itself."""
         mine = world.open("ann")
@@ -350,7 +347,6 @@ class MemoryContract:
 
     # To-Dos and Gratitude embedded as specified for context recall.
 
-    @pytest.mark.design("002-25")
     def test_todos_are_found_done_or_not(self, world: MemoryWorld) -> None:
         """By their title; done or not is told as it is now."""
         mine = world.open("ann")
@@ -449,7 +445,6 @@ class MemoryContract:
         again = mine.search("harbour gate")
         assert math.isclose(again.hits[0].similarity or 0, 1, abs_tol=1e-5)
 
-    @pytest.mark.design("002-44")
     def test_words_work_without_a_model(self, world: MemoryWorld) -> None:
         """Saving and finding go on, and say so; only what has no word at all is refused."""
         world.use(None)
@@ -480,7 +475,6 @@ class MemoryContract:
                 refused(NotFound, mine.delete, ref_id)
             assert mine.stats().found == 1
 
-    @pytest.mark.design("002-32")
     def test_no_search_without_a_user(self, world: MemoryWorld) -> None:
         """Nobody, a NUL, a control sign, half a character and an endless name are refused."""
         for user in ("", "\0", "ann\0", "ann\n", "\ud800", "x" * 129):
