@@ -177,6 +177,7 @@ class Material(Struct, frozen=True, kw_only=True):
         zone: The time zone that its bounds are in.
         items: Oldest first; never none where a summariser is asked.
         figures: Counted from rows; a summary repeats them, and invents no others.
+        before: The period before it, to compare with; None where nothing is known of it.
     """
 
     owner: str
@@ -186,11 +187,27 @@ class Material(Struct, frozen=True, kw_only=True):
     zone: tzinfo
     items: tuple[Item, ...]
     figures: Figures
+    before: PeriodBefore | None = None
 
     @property
     def is_private(self) -> bool:
         """Whether any of it comes from the private journal."""
         return any(item.is_private for item in self.items)
+
+
+class PeriodBefore(Struct, frozen=True, kw_only=True):
+    """The period before another of its level: what was counted, and what its summary quotes.
+
+    A model's text of it is not here, which may tell of the one before that: so what was deleted
+    is looked for in one period more, and no further.
+
+    Attributes:
+        material: Without items.
+        points: What the extractive summary of it kept.
+    """
+
+    material: Material
+    points: tuple[Point, ...]
 
 
 class Summary(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,15 @@ from tests.cases import cases
 from tests.sampled import sampled
 
 from commonplace.core.errors import Invalid, Unavailable
-from commonplace.core.rollups import Figures, Item, Material, Measure, NoSummary
+from commonplace.core.rollups import (
+    Figures,
+    Item,
+    Material,
+    Measure,
+    NoSummary,
+    PeriodBefore,
+    Point,
+)
 from commonplace.core.values import Completion, Interval
 from commonplace.inference.language.client import Endpoint, LanguageClient
 from commonplace.inference.language.summarise import (
@@ -188,6 +196,55 @@ def test_figures_and_what_entries_named_stand_in_a_model_s_summary():
         "Blockers:",
         "• [10:00] The import is slow.",
     ]
+
+
+def after_a_week_of_gates(texts=TEXTS):
+    """A week, and the one before it."""
+    start, end = SPANS["week"][1] - timedelta(days=7), SPANS["week"][1]
+    week = material("week", texts)
+    point = Point(ref="timeline:9", at=start, text="Painted gates with turpentine varnish.")
+    earlier = replace(
+        week,
+        key="2025-W05",
+        period=Interval(start=start, end=end),
+        items=(),
+        figures=Figures(entries=17, hours=3, projects={"gates": 17}),
+    )
+    return replace(week, before=PeriodBefore(material=earlier, points=(point,)))
+
+
+def test_a_week_is_shown_with_the_week_before():
+    """Its figures and its summary, between what was counted and the days."""
+    counted, before, *_ = passages_of(after_a_week_of_gates())
+    assert (counted.origin, before.origin) == ("counted", "before")
+    assert before.text.splitlines() == [
+        "period: Week of 27 January 2025",
+        "entries: 17",
+        "active hours: 3",
+        "projects: gates (17)",
+        "",
+        "**Week of 27 January 2025**",
+        "",
+        "17 entries.",
+        "**Projects**: gates (17)",
+        "",
+        "**Highlights**:",
+        "• [2025-01-27] Painted gates with turpentine varnish.",
+    ]
+
+
+def test_a_number_of_the_week_before_may_be_told_and_its_story_alone_may_not():
+    """A comparison is kept; a summary of the week before is about something else."""
+    week = after_a_week_of_gates()
+
+    def said(line):
+        language = ScriptedLanguage(f"**Trends**:\n• {line}")
+        return ModelSummariser(language, model="small", levels=LEVELS).summarise(week).text
+
+    compared = "The work_log table has 4 columns, after 17 entries on gates the week before."
+    assert compared in said(compared)
+    with pytest.raises(NoSummary, match="about something else"):
+        said("Painted gates, turpentine, varnish.")
 
 
 @cases(

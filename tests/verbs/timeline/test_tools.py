@@ -308,13 +308,18 @@ def test_a_day_is_shown_with_all_that_it_is_summed_up_in(app, autumn):
     assert told == "Summed up in timeline:rollup_monthly_202610, timeline:rollup_weekly_2026W41"
 
 
+@pytest.mark.design("003-39", "003-40", "003-43", "003-44")
 def test_figures_are_shown_and_not_only_kept(app):
     """In a summary's text, a period that is shown and the trends; where two moods tie it is mixed."""
     for mood, hours, score in (("glad", 2, 8), ("worried", 1.5, 6)):
         numbers = {"hours_worked": hours, "productivity_score": score, "sentiment": mood}
+        numbers |= {"tasks_completed": 2, "tasks_in_progress": 1}
         ask(app, "timeline_add", content="Mended", at="2026-10-07 14:05", metadata=numbers)
     commands = TimelineCommands(app.timeline.service(), lambda: None)
-    line = "Figures: 3.5 hours worked, productivity 7, sentiment mixed"
+    line = (
+        "Figures: 3.5 hours worked, 4 tasks completed, 2 tasks in progress, productivity 7, "
+        "sentiment mixed"
+    )
     bold = line.replace("Figures", "**Figures**")
     assert bold in ask(app, "timeline_rollup", period="daily", at="2026-10-07").text.splitlines()
     assert bold in commands.show("2026-10-07").text.splitlines()
@@ -338,6 +343,7 @@ def test_a_summary_without_its_line_of_figures_is_shown_with_one(app):
     assert "As it was." in told
 
 
+@pytest.mark.design("003-41", "003-42")
 @cases(
     ("period", "at", "dated"),
     [

@@ -71,8 +71,12 @@ class Extractive:
     def summarise(self, material: Material) -> Summary:
         """Counts, projects, tags, tools, decisions, the sentences that say most, first and last."""
         points = _points(material)
-        lay_out = _hour if material.level == "hour" else _headed
-        return Summary(text=lay_out(material, points), generator=GENERATOR, points=points)
+        return Summary(text=text_of(material, points), generator=GENERATOR, points=points)
+
+
+def text_of(material: Material, points: Sequence[Point]) -> str:
+    """The text of a summary from what it keeps; the items of the material are not looked at."""
+    return (_hour if material.level == "hour" else _headed)(material, points)
 
 
 def _points(material: Material) -> tuple[Point, ...]:

@@ -20,7 +20,7 @@ from commonplace.core.fence import visible
 from commonplace.core.rollups import NoSummary, Summary, numbers_of, ranked, render_numbers
 from commonplace.core.text import count_words, opening, words_text
 from commonplace.core.values import Passage, Question
-from commonplace.inference.language.extract import figures_lines, named_lines, title_of
+from commonplace.inference.language.extract import figures_lines, named_lines, text_of, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +43,7 @@ MOST_INPUT = 60_000
 LEAST_SHARED = 0.25
 """The least share of an answer's words that must stand in what it is a summary of."""
 
+_BEFORE = "before"
 _FEWEST_WORDS = 3
 _LEAST_SHARE = 160
 _TOKENS_A_WORD = 8  # a model that thinks first spends most of them unseen
@@ -173,7 +174,15 @@ def passages_of(material: Material) -> tuple[Passage, ...]:
         for item in items
     ]
     counted = Passage(origin="counted", text="\n".join(_counted(material, left=len(items))))
-    return (counted, *passages)
+    return (counted, *_before(material), *passages)
+
+
+def _before(material: Material) -> Iterator[Passage]:
+    """The period before: what was counted in it, and its summary."""
+    if before := material.before:
+        counted = _counted(before.material, left=0)
+        text = "\n".join([*counted, "", text_of(before.material, before.points)])
+        yield Passage(origin=_BEFORE, text=text)
 
 
 def lay_out(answer: Completion, material: Material, passages: Sequence[Passage]) -> str:
@@ -207,13 +216,14 @@ class _Known:
     """What stands in a period: its numbers and its words."""
 
     def __init__(self, material: Material, passages: Sequence[Passage]) -> None:
-        texts = [passage.origin + " " + passage.text for passage in passages]
+        texts = [x.origin + " " + x.text for x in passages if x.origin != _BEFORE]
         start, end = material.period.start, material.period.end
         texts += [render_date(local_date(at, material.zone)) for at in (start, end) if at]
         texts += [material.key, *(_clock(at, material) for at in (start, end))]
-        whole = "\n".join(texts).casefold()
-        self._numbers = {number.lstrip("0") for number in _NUMBER.findall(whole)}
-        self._stems = _stems(whole)
+        self._stems = _stems("\n".join(texts).casefold())
+        # What was before may be compared with; a summary of that alone is about something else.
+        texts += [x.text for x in passages if x.origin == _BEFORE]
+        self._numbers = {x.lstrip("0") for text in texts for x in _NUMBER.findall(text)}
 
     def true(self, line: str) -> str:
         """A line without the sentences that hold a number nobody wrote."""

@@ -20,7 +20,7 @@ from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Level
@@ -237,6 +237,20 @@ class DuePeriods:
     def above(self, span: PeriodSpan) -> tuple[PeriodSpan, ...]:
         """The periods that are made from one."""
         return tuple(span_at(span.start, level, span.zone) for level in larger_levels(span.level))
+
+    def after(
+        self, conn: sqlite3.Connection, at: datetime, now: datetime
+    ) -> Iterator[dict[str, Any]]:
+        """The periods after those that hold an instant, as queries name them, in every zone."""
+        zones = self.zones(conn, now)
+        for zone in (zones.current, *map(ZoneInfo, zones.others)):
+            for span in self.periods(at, zone).spans:
+                yield {
+                    "thread_id": self._owner,
+                    "level": span.number,
+                    "start": render_time(span.end),
+                    "tz": span.zone_name,
+                }
 
     def suffix(self, conn: sqlite3.Connection, name: str) -> str:
         """What ids of a zone's series end in: nothing for the first zone there was."""

@@ -10,7 +10,7 @@ import logging
 from contextlib import suppress
 from itertools import islice
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -21,7 +21,7 @@ from commonplace.core.text import body_of, opening, screening
 from commonplace.core.values import Put, Since
 from commonplace.journals.timeline.due_periods import note_change
 from commonplace.journals.timeline.entry import LATEST, is_within_calendar, ref_of, unpack_id
-from commonplace.journals.timeline.privacy_delete import blank, erase
+from commonplace.journals.timeline.privacy_delete import blank, blank_compared, erase
 from commonplace.journals.timeline.queries import sql
 from commonplace.journals.timeline.rollup_input import FedEntry
 
@@ -211,7 +211,7 @@ class Feeding:
         if old is not None and old[2] == digest:
             return bool(before != doc.supersedes)
         if old is not None:
-            self._blank_rollups_above(conn, old[0], done)
+            self._blank_rollups_above(conn, old, done)
         now = self._journal.clock()
         # A change of no entry of ours: its number marks what is due again, as every change's does.
         change = note_change(conn, 0)
@@ -223,7 +223,7 @@ class Feeding:
         old = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone()
         if old is None:
             return False
-        self._blank_rollups_above(conn, old[0], done)
+        self._blank_rollups_above(conn, old, done)
         conn.execute(sql()["unlink"], {"source": -old[0]})
         conn.execute(sql()["drop_fed"], {"seq": old[0]})
         self._mark_replaced(conn, old[3])
@@ -238,13 +238,20 @@ class Feeding:
             found = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone() if ref else None
             if found is not None:
                 change, now = note_change(conn, 0), self._journal.clock()
-                self._journal.due_periods.mark(conn, parse_time(found[1]), change=change, now=now)
+                at, due_periods = parse_time(found[1]), self._journal.due_periods
+                due_periods.mark(conn, at, change=change, now=now)
+                blank_compared(conn, due_periods, at, now)
 
-    def _blank_rollups_above(self, conn: sqlite3.Connection, seq: int, done: _FeedChanges) -> None:
+    def _blank_rollups_above(
+        self, conn: sqlite3.Connection, fed: tuple[Any, ...], done: _FeedChanges
+    ) -> None:
         """What a rollup quoted of an entry that is another one now, or none, leaves it at once."""
-        now = self._journal.clock()
-        for rollup, name in conn.execute(sql()["above"], {"source": -seq}).fetchall():
-            blank(conn, self._journal.due_periods, rollup, now)
+        now, due_periods = self._journal.clock(), self._journal.due_periods
+        above = conn.execute(sql()["above"], {"source": -fed[0]}).fetchall()
+        for rollup, _ in above:
+            blank(conn, due_periods, rollup, now)
+        above += blank_compared(conn, due_periods, parse_time(fed[1]), now, {x for x, _ in above})
+        for _, name in above:
             if name:
                 done.blanked.add(ref_of(unpack_id(name)))
 

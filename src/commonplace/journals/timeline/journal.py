@@ -329,6 +329,7 @@ class TimelineJournal:
             change = note_change(conn, old.seq)
             for when in {old.at, moved} if old.entry_type == RAW else ():
                 self.due_periods.mark(conn, when, change=change, now=now)
+            self._blank_compared(conn, old)
             return entry_of(conn.execute(sql()["by_seq"], {"seq": old.seq}).fetchone())
 
     def supersede(
@@ -372,6 +373,14 @@ class TimelineJournal:
         if entry.entry_type == RAW:
             change = note_change(conn, 0)
             self.due_periods.mark(conn, entry.at, change=change, now=self.clock())
+            self._blank_compared(conn, entry)
+
+    def _blank_compared(self, conn: sqlite3.Connection, entry: TimelineEntry) -> None:
+        """Blank what models wrote when they were shown the periods that an entry was in."""
+        from commonplace.journals.timeline.privacy_delete import blank_compared
+
+        if entry.entry_type == RAW:
+            blank_compared(conn, self.due_periods, entry.at, self.clock())
 
     def find_successor(self, entry: TimelineEntry) -> str:
         """The ref of the entry that took the place of this one; empty for none."""

@@ -12,27 +12,37 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.core.clock import render_time
 from commonplace.core.errors import Denied, Invalid, Unavailable
-from commonplace.core.rollups import NoSummary, Summary
+from commonplace.core.rollups import Material, NoSummary, PeriodBefore, Summary
 from commonplace.core.text import screening
 from commonplace.db.sqlite import snapshot
-from commonplace.journals.timeline.due_periods import note_change, span_of_row
-from commonplace.journals.timeline.entry import LEVELS, content_hash, render_metadata
+from commonplace.journals.timeline.due_periods import note_change, span_at, span_of_row
+from commonplace.journals.timeline.entry import (
+    LEVELS,
+    content_hash,
+    is_within_calendar,
+    render_metadata,
+)
+from commonplace.journals.timeline.figures import parse_figures
 from commonplace.journals.timeline.queries import entry_of, sql
 from commonplace.journals.timeline.rollup_input import (
     facts_of,
     gather,
+    parse_points,
     read_fed,
     without_replaced,
 )
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.core.clock import Level
     from commonplace.core.rollups import Summariser
+    from commonplace.journals.timeline.due_periods import PeriodSpan
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.rollup_input import RollupInput
     from commonplace.journals.timeline.rollups import Rollups
@@ -50,6 +60,8 @@ RECENT: Mapping[Level, timedelta] = {
 }
 """What ended so lately comes before all else. A month that did has no day that is older than the
 days here, so that it is asked for once."""
+
+_TICK = timedelta(microseconds=1)
 
 MOST_FAILURES = 3
 """After so many failed tries a summariser is not asked again until a period's material changes."""
@@ -79,6 +91,19 @@ class ModelRun(Struct, kw_only=True):
     cost_usd: float | None = 0.0
     stopped: str = ""
     poisoned: list[str] = field(default_factory=list)
+
+
+class _Gathered(Struct, frozen=True, kw_only=True):
+    """What a rollup is made from.
+
+    Attributes:
+        token: What the rollup has of that, while it is made from the same.
+        material: As the model is shown it, with the period before.
+    """
+
+    found: RollupInput
+    token: bytes
+    material: Material
 
 
 class _RunState(Struct, kw_only=True):
@@ -205,16 +230,16 @@ class ModelTexts:
         gathered = self._gathered(entry)
         if gathered is None:
             return
-        found, token = gathered
-        if not summariser.takes(found.material(self._journal.owner)) or not self._claim(entry):
+        found, material = gathered.found, gathered.material
+        if not summariser.takes(material) or not self._claim(entry):
             return
         began = self._monotonic()
         failure, summary = "", Summary(text="", generator=summariser.generator)
         done = False
         try:
             with screening(self._journal.screen.shown):
-                summary = summariser.summarise(found.material(self._journal.owner))
-            done = self._commit(entry, found, token, summary)
+                summary = summariser.summarise(material)
+            done = self._commit(entry, gathered, summary)
         except (Unavailable, Denied) as exc:
             failure, result.stopped = "no answer", exc.summary
             self._unclaim(entry)
@@ -222,7 +247,7 @@ class ModelTexts:
             failure = "no summary"
             result.failed += 1
             summary = exc.spent if isinstance(exc, NoSummary) else summary
-            if self._note_failure(entry, token, summary) >= MOST_FAILURES:
+            if self._note_failure(entry, gathered.token, summary) >= MOST_FAILURES:
                 result.poisoned.append(found.key)
         except BaseException:
             self._unclaim(entry)
@@ -236,8 +261,8 @@ class ModelTexts:
         else:
             result.cost_usd += summary.cost_usd
 
-    def _gathered(self, entry: TimelineEntry) -> tuple[RollupInput, bytes] | None:
-        """What a rollup is made from, with the token it has of that; None where it is due."""
+    def _gathered(self, entry: TimelineEntry) -> _Gathered | None:
+        """What a rollup is made from, and the period before it; None where it is due."""
         with self._journal.database.reading() as conn:
             if conn is None:
                 return None
@@ -248,6 +273,7 @@ class ModelTexts:
                 found = without_replaced(found, self._journal.replaced)
                 is_due = self._rollups.rows.mark_of(conn, span) is not None
                 facts = conn.execute(sql()["rollup_facts"], {"seq": entry.seq}).fetchone()
+                before = self._before(conn, span, entry)
         if facts is None or is_due:
             return None
         if found.missing:
@@ -255,7 +281,40 @@ class ModelTexts:
             found = self._rollups.compute_input(span, whole=True)
         else:
             found = read_fed(found, self._rollups.feed)
-        return (found, facts[1]) if found.items else None
+        if not found.items:
+            return None
+        material = replace(found.material(self._journal.owner), before=before)
+        return _Gathered(found=found, token=facts[1], material=material)
+
+    def _before(
+        self, conn: sqlite3.Connection, span: PeriodSpan, entry: TimelineEntry
+    ) -> PeriodBefore | None:
+        """The period before a rollup's; None where it is due, holds nothing, or must not be told.
+
+        What quotes private text is told where the rollup itself does: no model elsewhere sees it.
+        """
+        at, rows = span.start - _TICK, self._rollups.rows
+        earlier = span_at(at, span.level, span.zone) if is_within_calendar(at) else span
+        found = None if earlier == span else rows.find(conn, earlier)
+        if found is None or rows.mark_of(conn, earlier) is not None:
+            return None
+        facts, own = (
+            conn.execute(sql()["rollup_facts"], {"seq": x.seq}).fetchone() for x in (found, entry)
+        )
+        if facts is None or own is None or facts[6] > own[6]:
+            return None
+        figures = parse_figures(json.loads(facts[3]))
+        material = Material(
+            owner=self._journal.owner,
+            level=span.level,
+            key=facts[0],
+            period=earlier.interval,
+            zone=span.zone,
+            items=(),
+            figures=figures,
+        )
+        points = parse_points(facts[4])
+        return PeriodBefore(material=material, points=points) if figures.entries else None
 
     def _claim(self, entry: TimelineEntry) -> bool:
         now = self._journal.clock()
@@ -275,11 +334,12 @@ class ModelTexts:
             facts = conn.execute(sql()["rollup_facts"], {"seq": entry.seq}).fetchone()
         return 0 if facts is None else int(facts[5])
 
-    def _commit(
-        self, entry: TimelineEntry, found: RollupInput, token: bytes, summary: Summary
-    ) -> bool:
-        """Store a text; False where the rollup is made from something else by now."""
-        journal = self._journal
+    def _commit(self, entry: TimelineEntry, gathered: _Gathered, summary: Summary) -> bool:
+        """Store a text; False where the rollup is made from something else by now.
+
+        So it is where the period before it says something else, of which the text may tell.
+        """
+        journal, found = self._journal, gathered.found
         now = journal.clock()
         tokens = summary.tokens_in + summary.tokens_out
         facts = facts_of(found, generator=summary.generator, model=summary.model, tokens=tokens)
@@ -291,9 +351,12 @@ class ModelTexts:
             "metadata": metadata,
             "hash": hashed,
             "now": render_time(now),
-            "input_hash": token,
+            "input_hash": gathered.token,
         }
         with journal.database.writing() as conn:
+            if self._before(conn, found.span, entry) != gathered.material.before:
+                conn.execute(sql()["unclaim"], {"seq": entry.seq})
+                return False
             if not conn.execute(sql()["set_text"], text).rowcount:
                 return False
             conn.execute(sql()["set_generator"], {"seq": entry.seq, "generator": summary.generator})

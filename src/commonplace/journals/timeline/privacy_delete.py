@@ -46,26 +46,63 @@ def remove(
         blanked: The rollups that this transaction has blanked already; more are put in.
 
     Returns:
-        The rollups it went into, near and far: all are blank now, and due.
+        The rollups it went into, near and far, and those a model compared with them: all are
+        blank now, and due.
     """
     seq = entry if isinstance(entry, int) else entry.seq
+    at: datetime | None = None
     above: list[Rollup] = conn.execute(sql()["above"], {"source": seq}).fetchall()
     if not isinstance(entry, int):
         conn.execute(sql()["drop"], {"seq": seq})
         change = note_change(conn, seq)
         if entry.entry_type == RAW:
-            due_periods.mark(conn, entry.at, change=change, now=now)
+            at = entry.at
+            due_periods.mark(conn, at, change=change, now=now)
     elif found := conn.execute(sql()["find_expired"], {"seq": seq}).fetchone():
         conn.execute(sql()["drop_expired"], {"timestamp": found[0], "seq": seq})
-        due_periods.mark(conn, parse_time(found[0]), change=note_change(conn, 0), now=now)
+        at = parse_time(found[0])
+        due_periods.mark(conn, at, change=note_change(conn, 0), now=now)
     conn.execute(sql()["note_erasing"], {"erasing": True})
     conn.execute(sql()["bury"], {"seq": seq, "id": pack_id(entry_id), "expired": False})
     known = set() if blanked is None else blanked
     for rollup in {rollup for rollup, _ in above} - known:
         blank(conn, due_periods, rollup, now)
         known.add(rollup)
+    if at is not None:
+        above += blank_compared(conn, due_periods, at, now, known)
     conn.execute(sql()["unlink"], {"source": seq})
     return above
+
+
+def blank_compared(
+    conn: sqlite3.Connection,
+    due_periods: DuePeriods,
+    at: datetime,
+    now: datetime,
+    blanked: set[int] | None = None,
+) -> list[Rollup]:
+    """Blank what models wrote of the periods after those that hold an instant; the rollups.
+
+    They were shown these to compare with, and may tell of them; so may what is made from them. The
+    periods after them were not: a model is shown only what was kept of entries.
+
+    Args:
+        conn: In a transaction.
+        due_periods: What is to be made again.
+        at: The time of an entry that is another one now, or gone.
+        now: The present.
+        blanked: As `remove` takes it.
+    """
+    found: list[Rollup] = []
+    for asked in due_periods.after(conn, at, now):
+        for rollup in conn.execute(sql()["model_text"], asked).fetchall():
+            found.append(rollup)
+            found += conn.execute(sql()["above"], {"source": rollup[0]}).fetchall()
+    known = set() if blanked is None else blanked
+    for seq in {seq for seq, _ in found} - known:
+        blank(conn, due_periods, seq, now)
+        known.add(seq)
+    return found
 
 
 def blank(conn: sqlite3.Connection, due_periods: DuePeriods, seq: int, now: datetime) -> None:

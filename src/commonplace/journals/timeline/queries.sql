@@ -6,7 +6,8 @@
 SELECT name, zone, pruned FROM state;
 
 -- name: visible_entries
--- Those that have not expired, and the summaries that quote none which has.
+-- Those that have not expired, and the summaries that quote none which has: of `compared` a model
+-- wrote when it was shown the one before, and what it wrote went into what lies above.
 SELECT * FROM main.journal_entries WHERE seq NOT IN (
     WITH RECURSIVE up(seq) AS (
         SELECT seq FROM main.journal_entries
@@ -15,8 +16,19 @@ SELECT * FROM main.journal_entries WHERE seq NOT IN (
         SELECT seq FROM main.fed WHERE ref IN (SELECT ref FROM temp.hidden)
         UNION
         SELECT links.rollup FROM main.rollup_sources AS links JOIN up ON links.source = up.seq
+    ),
+    compared(seq) AS (
+        SELECT later.seq FROM up
+        JOIN main.journal_entries AS e ON e.seq = up.seq AND e.rollup_level > 0
+        JOIN main.journal_entries AS later
+            ON later.thread_id = e.thread_id AND later.rollup_level = e.rollup_level
+            AND later.rollup_level > 0 AND later.period_start = e.period_end AND later.tz = e.tz
+        JOIN main.rollups AS r ON r.seq = later.seq AND r.generator NOT LIKE 'extractive %'
+        UNION
+        SELECT links.rollup FROM main.rollup_sources AS links
+        JOIN compared ON links.source = compared.seq
     )
-    SELECT seq FROM up
+    SELECT seq FROM up UNION SELECT seq FROM compared
 )
 
 -- name: visible_fed
@@ -216,6 +228,13 @@ SELECT up.seq, coalesce(e.id, t.id, '') FROM up
 LEFT JOIN journal_entries AS e ON e.seq = up.seq
 LEFT JOIN tombstones AS t ON t.seq = up.seq;
 
+-- name: model_text
+-- The rollup of a period that begins at an instant, where a model wrote it.
+SELECT e.seq, e.id FROM journal_entries AS e JOIN rollups AS r ON r.seq = e.seq
+WHERE e.thread_id = :thread_id AND e.rollup_level = :level AND e.rollup_level > 0
+  AND e.period_start = :start AND e.tz = :tz
+  AND e.content <> '' AND r.generator NOT LIKE 'extractive %';
+
 -- name: parents
 -- The rollups that something went into, and which are there.
 SELECT l.rollup, e.id, e.rollup_level FROM rollup_sources AS l
@@ -232,7 +251,7 @@ INSERT OR REPLACE INTO rollups (
 
 -- name: rollup_facts
 -- What only a rollup has.
-SELECT period_key, input_hash, generator, figures, points, attempts
+SELECT period_key, input_hash, generator, figures, points, attempts, is_private
 FROM rollups WHERE seq = :seq;
 
 -- name: upgradable
