@@ -358,6 +358,7 @@ class Page(Struct, frozen=True, kw_only=True):
         origin: The program that it was imported from and its id there; empty for none.
         replaced_since: As for `Hit`.
         word: As for `Doc`.
+        backlinks, backlink_count: The first texts with a link to it, and how many there are.
     """
 
     ref: str
@@ -378,6 +379,8 @@ class Page(Struct, frozen=True, kw_only=True):
     origin: str = ""
     replaced_since: tuple[Replacement, ...] = ()
     word: str = OWN
+    backlinks: tuple[EntryPreview, ...] = ()
+    backlink_count: int = 0
 
 
 AmendVerb = Literal["edit", "supersede", "delete"]

@@ -262,12 +262,15 @@ class Renderer(Struct, frozen=True, kw_only=True):
             *(("after", x) for x in (page.after,) if x),
             *(("summed up in", x) for x in (page.rollup,) if x),
             *(("made from", x) for x in page.sources[:_SOURCES_SHOWN]),
+            *(("linked from", x) for x in page.backlinks),
         ]
         if near:
             around = [self._preview_line(name, preview) for name, preview in near]
             lines += ["", fenced("\n".join(around), "around it")]
         if (more := len(page.sources) - _SOURCES_SHOWN) > 0:
             lines.append(f"And made from {more:,} more.")
+        if (more := page.backlink_count - len(page.backlinks)) > 0:
+            lines.append(f"And linked from {more:,} more.")
         return Answer("\n".join(lines), lambda: self._page_facts(page, version))
 
     def _page_facts(self, page: Page, version: str) -> dict[str, Any]:
@@ -294,6 +297,8 @@ class Renderer(Struct, frozen=True, kw_only=True):
             "rollup": self._preview_facts(page.rollup),
             "sources": [self._preview_facts(each) for each in page.sources[:_SOURCES_SHOWN]],
             "source_count": len(page.sources),
+            "backlinks": [self._preview_facts(each) for each in page.backlinks],
+            "backlink_count": page.backlink_count,
         }
 
     def _preview_line(self, name: str, preview: EntryPreview) -> str:

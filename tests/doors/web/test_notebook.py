@@ -215,3 +215,17 @@ def test_forgetting_says_what_the_notebook_keeps(notebook):
     assert f"commonplace forget {ref} --rewrite-history" in words
     assert "Delete what can be deleted" in words
     assert "Forget it for good" not in words
+
+
+def test_what_links_to_a_section_or_an_entry(notebook):
+    """Both pages lead to the texts with a link to them."""
+    world = notebook()
+    entry = write(world, "api/errors", "Errors have six codes.").facts["id"]
+    write(world, "map", "Begun.", overview="See [[api/errors]] <b>.")
+    write(world, "web", f"It follows from {entry}.")
+    browser = world.browser()
+    page = browser.get("/notebook/section", params={"name": "api/errors"})
+    assert "Linked from The overview of map History" in words_of(page)
+    page = browser.get("/entry", params={"ref": f"notebook:{entry}"})
+    assert "Linked from 2026-11-23" in words_of(page)
+    assert f"It follows from {entry}" in words_of(page)

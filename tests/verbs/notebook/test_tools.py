@@ -419,3 +419,24 @@ def test_an_equal_work_context_is_as_near_as_can_be(world):
     world.write("api", "REST it is.", work_context="designing an api", summary=long)
     (hit,) = world("search", work_context="designing an api").facts["results"]
     assert hit["work_context_score"] >= 0.95
+
+
+def test_what_links_to_a_text_is_said_where_it_is_read(world):
+    """In words and as data, of a section and of an entry; of many the first twenty, and a count."""
+    first = world("write", path="api", entry="Problem+json it is.").facts
+    world("write", path="map", entry="Begun.", overview=f"Errors: {first['id']}, see [[api]].")
+    links = [world("write", path="web", entry=f"As [[api]] says, {n}.").facts for n in range(21)]
+    read = world("read", id="api")
+    assert "\nLinked from:\n- The overview of map (notebook:map)\n- " in read.text
+    assert f" As [[api]] says, 20. (notebook:{links[-1]['id']})\n" in read.text
+    assert "\n- and 2 more\n" in read.text
+    assert read.facts["backlink_count"] == 22
+    shown = read.facts["backlinks"]
+    assert (len(shown), shown[0]) == (20, {"id": "map", "type": "overview"})
+    assert (shown[1]["id"], shown[1]["summary"]) == (links[-1]["id"], "As [[api]] says, 20.")
+    entry = world("read", id=first["id"])
+    assert "Linked from:\n- The overview of map (notebook:map)\n\nProblem+json it is." in entry.text
+    assert entry.facts["backlinks"] == shown[:1]
+    other = world("read", id="web")
+    assert "Linked from" not in other.text
+    assert (other.facts["backlinks"], other.facts["backlink_count"]) == ([], 0)

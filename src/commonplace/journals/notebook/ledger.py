@@ -6,6 +6,7 @@ Derived from git alone; never holds an entry's text beyond its summary. May be d
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import threading
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from commonplace.core.digest import sha256
 from commonplace.core.errors import Corrupted, Unavailable
@@ -21,13 +23,17 @@ from commonplace.core.files import make_folder
 from commonplace.db.queries import read_queries
 from commonplace.db.sqlite import Database, connect, erase, transaction, translated
 from commonplace.journals.git.history import parse_commit, read_history
+from commonplace.journals.git.trees import compare_trees
 from commonplace.journals.notebook.format import (
     entries_of,
     move_of,
+    parse_file,
     parse_message,
     ref_of,
     set_end_of,
 )
+from commonplace.journals.notebook.links import SHORTEST_ID, Link, entry_links, links_of
+from commonplace.journals.notebook.names import file_of, find_section
 
 if TYPE_CHECKING:
     import sqlite3
@@ -38,14 +44,16 @@ if TYPE_CHECKING:
     from commonplace.journals.git.history import Commit
     from commonplace.journals.git.repo import GitRepository
 
-_LAYOUT = 6
+_LAYOUT = 7
 _TRIES = 20
 _COLUMNS = 6
 """Of an entry in a list."""
 _TABLES = (
     *("entries", "by_section", "by_hash", "by_former", "by_end"),
-    *("ends", "ends_by_entry", "moves", "merges"),
+    *("ends", "ends_by_entry", "moves", "merges", "links", "links_by_target"),
 )
+_AT_ONCE = 200
+"""Overviews that are read in one call of git."""
 _NEVER = 1 << 62
 """Stands for no end; `ledger.sql` has the same number."""
 
@@ -91,6 +99,25 @@ class ReplacedEntry(Struct, frozen=True, kw_only=True):
     is_on_one_line: bool
 
 
+class LinkingText(Struct, frozen=True, kw_only=True):
+    """A text with a link in it: an entry, or the overview of a section, which has no line."""
+
+    section: str
+    line: EntryLine | None = None
+
+    @property
+    def ref(self) -> str:
+        """Its address."""
+        return self.line.ref if self.line else ref_of(self.section)
+
+
+class Backlinks(Struct, frozen=True, kw_only=True):
+    """The first texts that link to something, and how many there are."""
+
+    texts: tuple[LinkingText, ...] = ()
+    count: int = 0
+
+
 class SectionCount(Struct, frozen=True):
     """How many entries a section has, and when the newest was."""
 
@@ -123,14 +150,16 @@ class _Step(Struct, frozen=True, kw_only=True):
     """What of a history is gone, then what has come.
 
     Attributes:
+        overviews: The links of each overview that may be another, by its section.
         whole: It takes the place of all that was.
-        summaries: By its commit, the summary of each entry that was swept and whose end changes.
+        swept: What was removed of each entry that was swept and whose end changes.
     """
 
     gone: list[_Row] = field(default_factory=list)
     come: list[_Row] = field(default_factory=list)
+    overviews: Mapping[str, Sequence[Link]] = field(default_factory=dict)
     whole: bool = False
-    summaries: dict[str, str] = field(default_factory=dict)
+    swept: list[dict[str, Any]] = field(default_factory=list)
 
 
 class _NeedsWholeHistory(Exception):
@@ -228,6 +257,7 @@ class Ledger:
             with transaction(conn):
                 asked = [{"id": entry_id} for entry_id in entry_ids]
                 changed = conn.executemany(_sql()["sweep"], asked).rowcount
+                conn.executemany(_sql()["sweep_links"], asked)
             if changed > 0:
                 erase(conn)
 
@@ -250,7 +280,7 @@ class Ledger:
         """What it holds, as a hash: two ledgers that answer alike have the same one."""
         made = sha256()
         with self._open().using() as conn, translated(self._path):
-            for query in ("all_entries", "all_moves"):
+            for query in ("all_entries", "all_moves", "held_links"):
                 for row in conn.execute(_sql()[query]):
                     made.update(repr(row).encode("utf-8", "surrogateescape"))
         return str(made.hexdigest())
@@ -274,10 +304,15 @@ class Ledger:
             place=self._repo.folder,
         )
 
-    def append(self, commit: Commit) -> None:
-        """File one commit of ours, if the ledger stands at its parent; else it is read later."""
+    def append(self, commit: Commit, overviews: Mapping[str, str]) -> None:
+        """File one commit of ours, if the ledger stands at its parent; else it is read later.
+
+        overviews: What it writes, by their sections.
+        """
         parent = commit.parents[0] if commit.parents else ""
-        self._apply(_Step(come=list(_rows_of(commit))), at=parent, head=commit.hash)
+        links = {section: links_of(text) for section, text in overviews.items()}
+        step = _Step(come=list(_rows_of(commit)), overviews=links)
+        self._apply(step, at=parent, head=commit.hash)
 
     def copy_to(self, path: Path) -> Ledger:
         """A ledger of its own that holds what this one holds now; the file must not be there."""
@@ -331,6 +366,10 @@ class Ledger:
         """The entry with an id; several lines for a commit by hand in several sections."""
         return _lines(self._ask("by_id", id=entry_id))
 
+    def by_id_start(self, start: str) -> list[EntryLine]:
+        """The entries whose id begins so, at most 50."""
+        return _lines(self._ask("by_id_start", low=start, high=f"{start}g"))
+
     def newest_at(self, section: str) -> datetime | None:
         """When the newest entry of a section was, whether or not it has expired."""
         at = self._ask("newest_at", section=section)[0][0]
@@ -360,6 +399,44 @@ class Ledger:
             ReplacedEntry(former=old, successor=new, is_on_one_line=bool(row[-1]))
             for old, new, row in zip(olds, news, rows, strict=True)
         ]
+
+    def list_backlinks(
+        self, names: Sequence[str], entry_names: Sequence[str], *, length: int
+    ) -> Backlinks:
+        """The texts that link to a section, or to an entry of it: overviews, then the newest.
+
+        names: Of the section, as links may have them; entry_names: the entry's id and hash, none
+        for the section itself.
+        """
+        starts = [name[:end] for name in entry_names for end in range(SHORTEST_ID, len(name) + 1)]
+        marks = json.dumps(starts or [""])
+        targets = [
+            {"section": section, "entry": entry}
+            for section, entry in self._ask("link_targets", sections=json.dumps(names), marks=marks)
+        ]
+        overviews = {x for each in targets for (x,) in self._ask("linking_overviews", **each)}
+        # What calls it by several names stands in the list of each of them.
+        most = length if len(targets) == 1 else -1
+        lists = [_lines(self._ask("linking_entries", **each, length=most)) for each in targets]
+        lines = {line.ref: line for lines in lists for line in lines}
+        count = len(lines)
+        if len(targets) == 1:
+            count = self._ask("count_linking", **targets[0])[0][0]
+        newest = sorted(lines.values(), key=lambda x: x.at, reverse=True)
+        texts = [
+            *(LinkingText(section=name) for name in sorted(overviews)),
+            *(LinkingText(section=each.section, line=each) for each in newest),
+        ]
+        return Backlinks(texts=tuple(texts[:length]), count=len(overviews) + count)
+
+    def list_links(self) -> list[tuple[Link, LinkingText]]:
+        """Each link of the overviews, and of the entries that hold, with where it stands."""
+        found: list[tuple[Link, LinkingText]] = []
+        for section, entry, *row in self._ask("all_links"):
+            (line,) = _lines([tuple(row)])
+            source = LinkingText(section=line.section, line=line if line.id else None)
+            found.append((Link(section, entry), source))
+        return found
 
     def by_hash(self, prefix: str) -> list[EntryLine]:
         """The entries whose commit's hash begins so, at most 50."""
@@ -419,23 +496,44 @@ class Ledger:
         """What leads from one commit's history to another's."""
         common = self._repo.merge_base(known, head) if known and head else ""
         if common:
+            touched = set[str]()
             step = _Step(
-                gone=[] if common == known else list(self._rows(known, since=head)),
-                come=list(self._rows(head, since=known)),
+                gone=[] if common == known else list(self._rows(known, touched, since=head)),
+                come=list(self._rows(head, touched, since=known)),
             )
             if not self._needs_whole(step):
-                return step
+                if any(isinstance(x, _Merge) for x in (*step.gone, *step.come)):
+                    touched |= compare_trees(self._repo, known, head).keys()
+                return replace(step, overviews=self._overview_links(head, touched))
         return self._whole(head)
 
-    def _rows(self, head: str, *, since: str) -> Iterator[_Row]:
+    def _rows(self, head: str, touched: set[str], *, since: str) -> Iterator[_Row]:
+        """The rows of a history; the paths that its commits changed are added to those touched."""
         for commit in read_history(self._repo, head, since=since):
+            touched.update(each.path for each in commit.touched)
             yield from _rows_of(commit)
+
+    def _overview_links(self, head: str, paths: Iterable[str]) -> dict[str, tuple[Link, ...]]:
+        """The links of the overviews under these paths, by section; none where no file is left."""
+        sections = sorted(x for path in paths if (x := find_section(path)) is not None)
+        found: dict[str, tuple[Link, ...]] = {}
+        for start in range(0, len(sections), _AT_ONCE):
+            names = sections[start : start + _AT_ONCE]
+            blobs = self._repo.read_blobs(head, [file_of(x) for x in names])
+            for name, blob in zip(names, blobs, strict=True):
+                content = blob.content if blob and blob.kind == "blob" else b""
+                found[name] = links_of(parse_file(content).overview)
+        return found
 
     def _whole(self, head: str) -> _Step:
         """A whole history, with each entry where the moves beside it have put it."""
         moves = _Moves()
         commits = read_history(self._repo, head) if head else ()
-        return _Step(come=[row for commit in commits for row in moves.rows_of(commit)], whole=True)
+        return _Step(
+            come=[row for commit in commits for row in moves.rows_of(commit)],
+            overviews=self._overview_links(head, self._repo.list_files(head)),
+            whole=True,
+        )
 
     def _needs_whole(self, step: _Step) -> bool:
         """Whether only the whole history says where entries are, as merges bring moves together.
@@ -454,7 +552,7 @@ class Ledger:
     def _apply(self, step: _Step, *, at: str, head: str) -> bool:
         """Take a step from one commit to another; False where the ledger is elsewhere by now."""
         if not step.whole:
-            step.summaries.update(self._swept_summaries([*step.gone, *step.come]))
+            step.swept.extend(self._swept([*step.gone, *step.come]))
         try:
             with self._open().using() as conn, transaction(conn):
                 if conn.execute(_sql()["state"]).fetchone() != (_LAYOUT, at):
@@ -465,14 +563,16 @@ class Ledger:
             return self._apply(self._whole(head), at=at, head=head)
         return True
 
-    def _swept_summaries(self, rows: Iterable[_Row]) -> Iterator[tuple[str, str]]:
-        """The summaries of swept entries whose ends change: they may be shown again."""
-        for row in rows:
-            for (name,) in self._ask("swept", id=row.id) if isinstance(row, _End) else ():
+    def _swept(self, rows: Iterable[_Row]) -> Iterator[dict[str, Any]]:
+        """What was removed of swept entries whose ends change: they may be shown again."""
+        for row in (x for x in rows if isinstance(x, _End)):
+            for name, named, at in self._ask("swept", id=row.id):
                 (blob,) = self._repo.read_objects([name])
                 if blob is not None:
-                    message = parse_message(parse_commit(name, blob.content).message)
-                    yield name, message.summary
+                    said = parse_message(parse_commit(name, blob.content).message)
+                    links = entry_links(said.summary, said.text)
+                    names = {"id": row.id, "named": named, "hash": name, "at": at}
+                    yield {**names, "summary": said.summary, "links": links}
 
     def _open(self) -> Database:
         with self._lock:
@@ -513,11 +613,16 @@ def _take_step(conn: sqlite3.Connection, step: _Step) -> None:
     """Take out what is gone, and file what has come. Raises: _NeedsWholeHistory."""
     sql = _sql()
     gone = [x for x in step.gone if isinstance(x, dict)]
-    for table in ("entries", "moves", "merges", "ends") if step.whole else ():
+    for table in ("entries", "moves", "merges", "ends", "links") if step.whole else ():
         conn.execute(sql[f"clear_{table}"])
     conn.executemany(sql["drop_copy"], gone)
     conn.executemany(sql["drop_gone"], gone)
+    conn.executemany(sql["drop_gone_links"], gone)
     _add(conn, step.come)
+    _put_links(conn, [x for x in step.come if isinstance(x, dict)])
+    _put_links(
+        conn, [{"id": "", "named": x, "at": 0, "links": y} for x, y in step.overviews.items()]
+    )
     _settle_ends(conn, step)
     if any(conn.execute(sql["is_at"], x).fetchone() for x in gone):
         raise _NeedsWholeHistory  # another copy of it is left, and its hash is unknown
@@ -537,8 +642,16 @@ def _settle_ends(conn: sqlite3.Connection, step: _Step) -> None:
         ids = {x.id for x in rows if isinstance(x, _End)}
         ids |= {x["id"] for x in rows if isinstance(x, dict)}
         conn.executemany(sql["settle_end"], [{"id": each} for each in ids])
-    for name, summary in step.summaries.items():
-        conn.execute(sql["bring_back"], {"hash": name, "summary": summary})
+    conn.executemany(sql["bring_back"], step.swept)
+    _put_links(conn, step.swept)
+
+
+def _put_links(conn: sqlite3.Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Put the links of texts in the place of those that they had."""
+    sql = _sql()
+    conn.executemany(sql["drop_links"], rows)
+    links = ({**row, "section": x.section, "entry": x.entry} for row in rows for x in row["links"])
+    conn.executemany(sql["add_link"], links)
 
 
 def _add(conn: sqlite3.Connection, rows: Iterable[_Row]) -> None:
@@ -575,6 +688,7 @@ def _rows_of(commit: Commit) -> Iterator[_Row]:
             "summary": entry.summary.encode("utf-8", "replace").decode(),
             "supersedes": entry.supersedes,
             "own_end": _seconds(entry.expires),
+            "links": entry_links(entry.summary, entry.text),
         }
 
 

@@ -68,6 +68,22 @@ CREATE TABLE IF NOT EXISTS moves (
 -- Where two lines of the history were brought together: the last entry that was filed before.
 CREATE TABLE IF NOT EXISTS merges (after INTEGER NOT NULL);
 
+-- name: create_links
+-- What a text names: an entry's, by its id and the section its commit names, or an overview's, with no
+-- id, no time and its section's name now. section and entry: as the text has them, an entry by id or hash.
+CREATE TABLE IF NOT EXISTS links (
+    id TEXT NOT NULL,
+    named TEXT NOT NULL,
+    section TEXT NOT NULL,
+    entry TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (id, named, section, entry)
+) WITHOUT ROWID;
+
+-- name: create_links_by_target
+-- What names a section, or an entry of it, by time.
+CREATE INDEX IF NOT EXISTS links_by_target ON links (section, entry, at);
+
 -- name: begin_state
 -- The one row of a ledger that holds nothing yet.
 INSERT OR IGNORE INTO state (one, layout, head) VALUES (1, :layout, '');
@@ -95,6 +111,73 @@ DELETE FROM merges;
 -- name: clear_moves
 -- Forget every move: the history is another.
 DELETE FROM moves;
+
+-- name: clear_links
+-- Forget every link: the history is another.
+DELETE FROM links;
+
+-- name: add_link
+-- A link of an entry or an overview.
+INSERT OR IGNORE INTO links (id, named, section, entry, at)
+VALUES (:id, :named, :section, :entry, :at);
+
+-- name: drop_links
+-- The text of an entry or an overview is another.
+DELETE FROM links WHERE id = :id AND named = :named;
+
+-- name: drop_gone_links
+-- Those of an entry of which no commit is left.
+DELETE FROM links WHERE id = :id AND named = :named
+AND NOT EXISTS (SELECT 1 FROM entries WHERE entries.id = :id AND entries.named = :named);
+
+-- name: sweep_links
+-- An entry has expired: nothing of its text stays here.
+DELETE FROM links WHERE id = :id;
+
+-- name: link_targets
+-- What links call a section or an entry, of all that they may call it.
+SELECT DISTINCT section, entry FROM links
+WHERE section IN (SELECT value FROM json_each(:sections))
+  AND entry IN (SELECT value FROM json_each(:marks));
+
+-- name: linking_entries
+-- The entries with one link, newest first, but those that have expired.
+SELECT entries.id, entries.section, hash, entries.at, summary, expires
+FROM links JOIN entries ON entries.id = links.id AND entries.named = links.named
+WHERE links.section = :section AND links.entry = :entry AND links.id <> '' AND expires > :now
+ORDER BY links.at DESC, seq DESC LIMIT :length;
+
+-- name: linking_overviews
+-- The sections whose overviews have one link.
+SELECT named FROM links WHERE section = :section AND entry = :entry AND id = '' ORDER BY named;
+
+-- name: count_linking
+-- How many entries have one link, but those that have expired.
+SELECT count(*) - (
+    SELECT count(*) FROM entries CROSS JOIN links AS own
+    ON own.id = entries.id AND own.named = entries.named
+    WHERE expires < 4611686018427387904 AND expires <= :now
+      AND own.section = :section AND own.entry = :entry)
+FROM links WHERE section = :section AND entry = :entry AND id <> '';
+
+-- name: all_links
+-- Every link of an overview, and of an entry that has not expired and whose place none took.
+SELECT links.section, links.entry, '' AS id, links.named, '' AS hash, 0 AS at, '' AS summary,
+    4611686018427387904 AS expires
+FROM links WHERE id = ''
+UNION ALL
+SELECT links.section, links.entry, entries.id, entries.section, hash, entries.at, summary, expires
+FROM links JOIN entries ON entries.id = links.id AND entries.named = links.named
+WHERE expires > :now
+  AND NOT EXISTS (SELECT 1 FROM entries AS new WHERE new.supersedes = entries.id
+                  AND new.supersedes <> '' AND new.expires > :now)
+ORDER BY 4, 3, 1, 2;
+
+-- name: held_links
+-- Every link, in an order of its own, but of entries that may expire: those are removed then.
+SELECT links.* FROM links LEFT JOIN entries ON entries.id = links.id AND entries.named = links.named
+WHERE links.id = '' OR (copies = 1 AND expires = 4611686018427387904)
+ORDER BY 1, 2, 3, 4;
 
 -- name: add_entry
 -- One entry, after all that are there; a copy of one (a rebase merged with what it was made from) is
@@ -140,8 +223,8 @@ UPDATE entries SET expires =
 WHERE id IN (SELECT id FROM ends);
 
 -- name: swept
--- The commit of an entry whose summary was removed.
-SELECT hash FROM entries WHERE id = :id AND is_swept;
+-- The commit of an entry whose summary was removed, the section that it names, and its time.
+SELECT hash, named, at FROM entries WHERE id = :id AND is_swept;
 
 -- name: bring_back
 -- Its summary is there again.
@@ -231,6 +314,11 @@ ORDER BY at DESC, seq DESC LIMIT :length OFFSET :start;
 -- name: by_id
 -- An entry by its id; several rows for a commit by hand that touched several sections.
 SELECT id, section, hash, at, summary, expires FROM entries WHERE id = :id ORDER BY seq;
+
+-- name: by_id_start
+-- Entries by the beginning of an id.
+SELECT id, section, hash, at, summary, expires FROM entries
+WHERE id >= :low AND id < :high ORDER BY seq LIMIT 50;
 
 -- name: newest_at
 -- When the newest of a section was, whether or not it has expired.

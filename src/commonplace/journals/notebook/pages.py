@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.values import Replacement
-    from commonplace.journals.notebook.ledger import EntryLine
+    from commonplace.journals.notebook.ledger import Backlinks, EntryLine
     from commonplace.journals.notebook.reader import NotebookReader
 
 
@@ -71,6 +71,7 @@ class NotebookPages:
         before, after = ledger.around(entry.section, entry.id)
         successor = ledger.find_successor(entry.id)
         former = ledger.find_former(entry.supersedes)
+        backlinks = self._notebook.list_backlinks(entry.section, entry)
         return Page(
             ref=entry.ref,
             journal=JOURNAL,
@@ -83,10 +84,13 @@ class NotebookPages:
             after=_neighbour(after),
             supersedes=former.ref if former else "",
             superseded_by=successor.ref if successor else "",
+            backlinks=self._previews(backlinks),
+            backlink_count=backlinks.count,
         )
 
     def _overview(self, name: str) -> Page:
         section = self._notebook.read_section(name)
+        backlinks = self._notebook.list_backlinks(section.name)
         return Page(
             ref=ref_of(section.name),
             journal=JOURNAL,
@@ -96,6 +100,19 @@ class NotebookPages:
             text=section.overview,
             before=_neighbour(section.last_entry),
             replaced_since=self.replaced_since(ref_of(section.name)),
+            backlinks=self._previews(backlinks),
+            backlink_count=backlinks.count,
+        )
+
+    def _previews(self, backlinks: Backlinks) -> tuple[EntryPreview, ...]:
+        return tuple(
+            _neighbour(each.line)
+            or EntryPreview(
+                ref=each.ref,
+                at=self._notebook.overview_at(each.section),
+                text=f"The overview of {each.section}",
+            )
+            for each in backlinks.texts
         )
 
 

@@ -26,7 +26,7 @@ from commonplace.journals.notebook.format import (
     parse_file,
     parse_message,
 )
-from commonplace.journals.notebook.ledger import EntryLine, Ledger
+from commonplace.journals.notebook.ledger import Backlinks, EntryLine, Ledger, LinkingText
 from commonplace.journals.notebook.names import (
     SectionAddress,
     file_of,
@@ -37,19 +37,24 @@ from commonplace.journals.notebook.names import (
 from commonplace.journals.notebook.replaced import replaced_since_overview
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
     from datetime import datetime, tzinfo
     from pathlib import Path
 
     from commonplace.core.values import Replacement
     from commonplace.journals.git.repo import GitRepository
     from commonplace.journals.notebook.ledger import SectionCount
+    from commonplace.journals.notebook.links import Link
 
 MOST_LINES = 1000
+MOST_BACKLINKS = 20
+"""Texts with a link to one that are named; the others are counted."""
 DEEPEST = 64
 
 _HASH_PREFIX = re.compile(r"[0-9a-f]{4,64}")
 _ENTRY_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ID_START = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){0,3}[0-9a-f]{1,12}")
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -65,6 +70,14 @@ class Section(Struct, frozen=True, kw_only=True):
     version: str
     entry_count: int
     last_entry: EntryLine | None
+
+
+class BrokenLink(Struct, frozen=True, kw_only=True):
+    """A link that leads nowhere, where it stands, and why: `is not there`."""
+
+    link: Link
+    source: LinkingText
+    why: str
 
 
 class TocNode(Struct, frozen=True, kw_only=True):
@@ -215,6 +228,8 @@ class NotebookReader:
         lines: list[EntryLine] = []
         if _ENTRY_ID.fullmatch(mark):
             lines = self.ledger.by_id(mark)
+        elif _ID_START.fullmatch(mark):
+            lines = self.ledger.by_id_start(mark)
         elif _HASH_PREFIX.fullmatch(mark):
             lines = self.ledger.by_hash(mark) or self._replaced(mark)
         found = {x.id: x for x in lines if x.section in names}
@@ -226,6 +241,40 @@ class NotebookReader:
         if not found:
             raise _no_entry(address)
         return next(iter(found.values()))
+
+    def list_backlinks(self, section: str, entry: NotebookEntry | None = None) -> Backlinks:
+        """The texts that link to a section, or to an entry of it; the ledger is caught up.
+
+        A link by a former name counts, unless another section has that name now.
+        """
+        names = self.ledger.names_of(section)
+        if entry is None and len(names) > 1:
+            taken = set(self.list_sections()) - {section}
+            names = [name for name in names if name not in taken]
+        entry_names = (entry.id, entry.hash) if entry else ()
+        return self.ledger.list_backlinks(names, entry_names, length=MOST_BACKLINKS)
+
+    def find_broken_links(self) -> Iterator[BrokenLink]:
+        """The links that lead nowhere now, with where they stand."""
+        self.ledger.catch_up()
+        sections = set(self.list_sections())
+        reasons: dict[Link, str] = {}
+        for link, source in self.ledger.list_links():
+            if link not in reasons:
+                reasons[link] = self._why_broken(link, sections)
+            if reasons[link]:
+                yield BrokenLink(link=link, source=source, why=reasons[link])
+
+    def _why_broken(self, link: Link, sections: AbstractSet[str]) -> str:
+        """Why a link leads nowhere; empty where it leads somewhere."""
+        if link.entry:
+            try:
+                line = self.find_line(SectionAddress(link.section, link.entry))
+            except CommonplaceError:
+                return "is not there"
+            return "has expired" if line.has_expired(self.clock()) else ""
+        now = {link.section, self.ledger.current_name(link.section)}
+        return "" if now & sections else "is not there"
 
     def _replaced(self, prefix: str) -> list[EntryLine]:
         (blob,) = self.repo.read_objects([prefix])

@@ -6,13 +6,14 @@ Never alters what a person wrote, and never removes a lock that git made.
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Corrupted, Unavailable
 from commonplace.core.files import locked
 from commonplace.core.scratch import scratch_folder_aside
-from commonplace.core.text import opening, well_formed
+from commonplace.core.text import nearest, opening, well_formed
 from commonplace.core.values import Problem
 from commonplace.journals.git.index import age_s, is_ours, lock_path
 from commonplace.journals.git.trees import list_tree
@@ -32,6 +33,7 @@ STALE_S = 180.0
 FSCK_S = 120.0
 """How long git may check its objects; those of 50,000 entries take it 3 s."""
 _NAMED = 5
+_LINKS_NAMED = 20
 _MISSING = re.compile(r"^missing blob ([0-9a-f]{40,64})$", re.MULTILINE)
 
 
@@ -48,6 +50,7 @@ def find_problems(notebook: NotebookReader) -> Iterator[Problem]:
                 repairable=True,
             )
         yield from _nameless_files(notebook.repo)
+        yield from _broken_links(notebook)
         if left := _left_by_sync(notebook.repo):
             yield Problem(
                 what=f"A sync of {notebook.repo.folder} was cut off, and left {len(left)} things.",
@@ -154,6 +157,26 @@ def _restorable(repo: GitRepository, faults: str) -> dict[str, str]:
     entries = list_tree(repo, repo.head().commit) if missing else {}
     tree = WorkTree(repo)
     return {p: x.blob for p, x in entries.items() if x.blob in missing and tree.has(p, x)}
+
+
+def _broken_links(notebook: NotebookReader) -> Iterator[Problem]:
+    found = list(notebook.find_broken_links())
+    sections = notebook.list_sections() if found else []
+    for each in found[:_LINKS_NAMED]:
+        place, link = each.source.ref, each.link
+        section = shlex.quote(opening(link.section, 80))
+        near = nearest(link.section, sections)
+        if link.entry and link.section in sections:
+            other = f"`commonplace notebook log {section}` lists what is there"
+        else:
+            guess = f"did you mean {near}? " if near else ""
+            other = f"{guess}`commonplace notebook write {section}` begins it"
+        yield Problem(
+            what=f"{place} links to {opening(link.ref, 120)}, which {each.why}.",
+            hint=f"Correct it with `commonplace edit {shlex.quote(place)}`; {other}.",
+        )
+    if len(found) > _LINKS_NAMED:
+        yield Problem(what=f"{len(found) - _LINKS_NAMED:,} more links lead nowhere.")
 
 
 def _is_ledger_true(notebook: NotebookReader) -> bool:

@@ -34,6 +34,7 @@ from commonplace.journals.notebook.format import (
 from commonplace.journals.notebook.names import (
     SectionAddress,
     file_of,
+    find_section,
     parse_new_section,
     refuse_twin,
 )
@@ -307,7 +308,12 @@ class NotebookWriter:
             at=draft.at.replace(microsecond=0),
             message=draft.message.decode(),
         )
-        self._ledger.append(made)
+        overviews = {
+            section: parse_file(content).overview
+            for path, content in draft.puts.items()
+            if (section := find_section(path)) is not None
+        }
+        self._ledger.append(made, overviews)
         return made
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Answer, Replacement
     from commonplace.journals.notebook.conflicts import OverviewClash
     from commonplace.journals.notebook.format import NotebookEntry
-    from commonplace.journals.notebook.ledger import EntryLine
+    from commonplace.journals.notebook.ledger import Backlinks, EntryLine
     from commonplace.journals.notebook.reader import Section, TocNode
     from commonplace.journals.notebook.sync import SyncReport
     from commonplace.journals.notebook.write import OverviewConflict, WrittenEntry
@@ -67,16 +67,18 @@ def section_answer(
     section: Section,
     zone: tzinfo,
     *,
+    backlinks: Backlinks,
     replaced: Sequence[Replacement] = (),
     notes: Sequence[str] = (),
 ) -> Answer:
-    """A section's overview, after lines on its version and on what was replaced since."""
+    """A section's overview, after lines on its version, what was replaced, and what links to it."""
     lines = [
         f"{ref_of(section.name)}, version {section.version}, {counted_entries(section.entry_count)}"
     ]
     if section.last_entry:
         lines.append(f"Last entry: {line_line(section.last_entry, zone).removeprefix('- ')}")
     lines += replaced_since_lines(replaced, zone)
+    lines += _backlink_lines(backlinks, zone)
     lines += ["", section.overview if section.overview.strip() else "(There is no overview yet.)"]
     return answer_of(
         lines,
@@ -88,12 +90,36 @@ def section_answer(
             "entry_count": section.entry_count,
             "last_entry": line_facts(section.last_entry) if section.last_entry else None,
             **replaced_since_facts(replaced),
+            **_backlink_facts(backlinks),
         },
         notes,
     )
 
 
-def entry_answer(entry: NotebookEntry, zone: tzinfo) -> Answer:
+def _backlink_lines(backlinks: Backlinks, zone: tzinfo) -> list[str]:
+    """The texts that link to what is shown, each in a line; nothing for none."""
+    lines = [
+        line_line(x.line, zone) if x.line else f"- The overview of {x.section} ({x.ref})"
+        for x in backlinks.texts
+    ]
+    if (more := backlinks.count - len(backlinks.texts)) > 0:
+        lines.append(f"- and {more:,} more")
+    return ["Linked from:", *lines] if lines else []
+
+
+def _backlink_facts(backlinks: Backlinks) -> dict[str, Any]:
+    return {
+        "backlinks": [
+            {**line_facts(each.line), "type": "entry"}
+            if each.line
+            else {"id": each.section, "type": "overview"}
+            for each in backlinks.texts
+        ],
+        "backlink_count": backlinks.count,
+    }
+
+
+def entry_answer(entry: NotebookEntry, zone: tzinfo, *, backlinks: Backlinks) -> Answer:
     """An entry whole, after lines on when it was and what for."""
     by = f" by {one_line(entry.author_name)}" if entry.author_name else ""
     lines = [f"{entry.ref}, {render_instant(entry.at, zone)}{by}"]
@@ -101,6 +127,7 @@ def entry_answer(entry: NotebookEntry, zone: tzinfo) -> Answer:
         lines.append(f"Work context: {one_line(entry.work_context)}")
     if entry.summary and not entry.text.startswith(entry.summary):
         lines.append(f"Summary: {one_line(entry.summary)}")
+    lines += _backlink_lines(backlinks, zone)
     lines += ["", entry.text]
     return answer_of(
         lines,
@@ -113,6 +140,7 @@ def entry_answer(entry: NotebookEntry, zone: tzinfo) -> Answer:
             "content": entry.text,
             "author": entry.author_name,
             "by_hand": entry.by_hand,
+            **_backlink_facts(backlinks),
         },
     )
 

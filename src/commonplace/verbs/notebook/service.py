@@ -185,7 +185,9 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         """
         notebook = self.reading()
         if "#" in id:
-            return entry_answer(notebook.read_entry(id), self.zone)
+            entry = notebook.read_entry(id)
+            backlinks = notebook.list_backlinks(entry.section, entry)
+            return entry_answer(entry, self.zone, backlinks=backlinks)
         section = notebook.read_section(id.strip().removeprefix("notebook:"))
         self.reads.remember(section.name, section.version, section.overview)
         notes = []
@@ -195,8 +197,13 @@ class NotebookService(Struct, frozen=True, kw_only=True):
                 f" notebook conflicts` shows both, `commonplace notebook resolve {section.name}`"
                 " settles it."
             )
-        replaced = notebook.list_replaced_since(section.name)
-        return section_answer(section, self.zone, replaced=replaced, notes=notes)
+        return section_answer(
+            section,
+            self.zone,
+            backlinks=notebook.list_backlinks(section.name),
+            replaced=notebook.list_replaced_since(section.name),
+            notes=notes,
+        )
 
     def journal_write(
         self,

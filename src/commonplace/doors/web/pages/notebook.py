@@ -69,6 +69,7 @@ def section(visit: Visit) -> WebPage:
             "section": read,
             "overview": visit.shown(read.overview),
             "replaced": found.list_replaced_since(read.name),
+            "backlinks": found.list_backlinks(read.name),
             "steps": [*_steps(visit, found, read.name, lines)][:STEPS],
             "start": start,
             "size": STEPS,
