@@ -12,7 +12,7 @@ import threading
 from datetime import UTC, datetime
 from functools import cache, partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
@@ -25,12 +25,18 @@ from commonplace.db.sqlite import Database, connect, erase, transaction, transla
 from commonplace.journals.git.history import parse_commit, read_history
 from commonplace.journals.git.trees import compare_trees
 from commonplace.journals.notebook.format import (
-    entries_of,
-    move_of,
     parse_file,
     parse_message,
     ref_of,
-    set_end_of,
+)
+from commonplace.journals.notebook.history_rows import (
+    NEVER,
+    EndRow,
+    HistoryRow,
+    MergeRow,
+    MovedRows,
+    MoveRow,
+    rows_of,
 )
 from commonplace.journals.notebook.links import SHORTEST_ID, Link, entry_links, links_of
 from commonplace.journals.notebook.names import file_of, find_section
@@ -54,8 +60,6 @@ _TABLES = (
 )
 _AT_ONCE = 200
 """Overviews that are read in one call of git."""
-_NEVER = 1 << 62
-"""Stands for no end; `ledger.sql` has the same number."""
 
 
 @cache
@@ -125,27 +129,6 @@ class SectionCount(Struct, frozen=True):
     newest: datetime
 
 
-class _Move(Struct, frozen=True):
-    old: str
-    new: str
-
-
-class _Merge(Struct, frozen=True):
-    """A commit that brings two histories together; no entry."""
-
-
-class _End(Struct, frozen=True):
-    """A commit that says when an entry expires; no entry itself."""
-
-    id: str
-    hash: str
-    at: int
-    expires: int
-
-
-_Row: TypeAlias = "_Move | _Merge | _End | dict[str, Any]"
-
-
 class _Step(Struct, frozen=True, kw_only=True):
     """What of a history is gone, then what has come.
 
@@ -155,8 +138,8 @@ class _Step(Struct, frozen=True, kw_only=True):
         swept: What was removed of each entry that was swept and whose end changes.
     """
 
-    gone: list[_Row] = field(default_factory=list)
-    come: list[_Row] = field(default_factory=list)
+    gone: list[HistoryRow] = field(default_factory=list)
+    come: list[HistoryRow] = field(default_factory=list)
     overviews: Mapping[str, Sequence[Link]] = field(default_factory=dict)
     whole: bool = False
     swept: list[dict[str, Any]] = field(default_factory=list)
@@ -164,35 +147,6 @@ class _Step(Struct, frozen=True, kw_only=True):
 
 class _NeedsWholeHistory(Exception):
     """Only the whole history says what the ledger must hold."""
-
-
-class _Moves:
-    """The moves of a whole history, and which of them lie below each of its commits.
-
-    What was written beside a move, on another branch, is moved as well once both are merged; what
-    was written after it, under a name that a move has freed, is not.
-    """
-
-    def __init__(self) -> None:
-        self._moves: list[_Move] = []
-        self._below: dict[str, int] = {}  # a bit for each move; no commit without one is kept
-
-    def rows_of(self, commit: Commit) -> Iterator[_Row]:
-        """The rows of the next commit, oldest first, with the names that moves beside it gave."""
-        below = 0
-        for parent in commit.parents:
-            below |= self._below.get(parent, 0)
-        for row in _rows_of(commit):
-            if isinstance(row, _Move):
-                below |= 1 << len(self._moves)
-                self._moves.append(row)
-            elif isinstance(row, dict) and below != (1 << len(self._moves)) - 1:
-                for number, move in enumerate(self._moves):
-                    if row["section"] == move.old and not below >> number & 1:
-                        row["section"] = move.new
-            yield row
-        if below:
-            self._below[commit.hash] = below
 
 
 class Ledger:
@@ -311,7 +265,7 @@ class Ledger:
         """
         parent = commit.parents[0] if commit.parents else ""
         links = {section: links_of(text) for section, text in overviews.items()}
-        step = _Step(come=list(_rows_of(commit)), overviews=links)
+        step = _Step(come=list(rows_of(commit)), overviews=links)
         self._apply(step, at=parent, head=commit.hash)
 
     def copy_to(self, path: Path) -> Ledger:
@@ -502,16 +456,16 @@ class Ledger:
                 come=list(self._rows(head, touched, since=known)),
             )
             if not self._needs_whole(step):
-                if any(isinstance(x, _Merge) for x in (*step.gone, *step.come)):
+                if any(isinstance(x, MergeRow) for x in (*step.gone, *step.come)):
                     touched |= compare_trees(self._repo, known, head).keys()
                 return replace(step, overviews=self._overview_links(head, touched))
         return self._whole(head)
 
-    def _rows(self, head: str, touched: set[str], *, since: str) -> Iterator[_Row]:
+    def _rows(self, head: str, touched: set[str], *, since: str) -> Iterator[HistoryRow]:
         """The rows of a history; the paths that its commits changed are added to those touched."""
         for commit in read_history(self._repo, head, since=since):
             touched.update(each.path for each in commit.touched)
-            yield from _rows_of(commit)
+            yield from rows_of(commit)
 
     def _overview_links(self, head: str, paths: Iterable[str]) -> dict[str, tuple[Link, ...]]:
         """The links of the overviews under these paths, by section; none where no file is left."""
@@ -527,7 +481,7 @@ class Ledger:
 
     def _whole(self, head: str) -> _Step:
         """A whole history, with each entry where the moves beside it have put it."""
-        moves = _Moves()
+        moves = MovedRows()
         commits = read_history(self._repo, head) if head else ()
         return _Step(
             come=[row for commit in commits for row in moves.rows_of(commit)],
@@ -540,12 +494,12 @@ class Ledger:
 
         Every clone is to read the same, whatever it read before.
         """
-        if any(isinstance(x, _Move) for x in step.gone):
+        if any(isinstance(x, MoveRow) for x in step.gone):
             return True
-        if not any(isinstance(x, _Merge) for x in step.come):
+        if not any(isinstance(x, MergeRow) for x in step.come):
             return False
         named = {x["named"] for x in step.come if isinstance(x, dict)}
-        return any(isinstance(x, _Move) for x in step.come) or any(
+        return any(isinstance(x, MoveRow) for x in step.come) or any(
             old in named for (old,) in self._ask("old_names")
         )
 
@@ -563,9 +517,9 @@ class Ledger:
             return self._apply(self._whole(head), at=at, head=head)
         return True
 
-    def _swept(self, rows: Iterable[_Row]) -> Iterator[dict[str, Any]]:
+    def _swept(self, rows: Iterable[HistoryRow]) -> Iterator[dict[str, Any]]:
         """What was removed of swept entries whose ends change: they may be shown again."""
-        for row in (x for x in rows if isinstance(x, _End)):
+        for row in (x for x in rows if isinstance(x, EndRow)):
             for name, named, at in self._ask("swept", id=row.id):
                 (blob,) = self._repo.read_objects([name])
                 if blob is not None:
@@ -631,15 +585,15 @@ def _take_step(conn: sqlite3.Connection, step: _Step) -> None:
 def _settle_ends(conn: sqlite3.Connection, step: _Step) -> None:
     """File the commits that say when entries expire, and what follows for those entries."""
     sql = _sql()
-    gone = [x for x in step.gone if isinstance(x, _End)]
+    gone = [x for x in step.gone if isinstance(x, EndRow)]
     conn.executemany(sql["drop_end"], [{"hash": x.hash} for x in gone])
-    come = [to_builtins(x) for x in step.come if isinstance(x, _End)]
+    come = [to_builtins(x) for x in step.come if isinstance(x, EndRow)]
     conn.executemany(sql["add_end"], come)
     if step.whole:
         conn.execute(sql["settle_ends"])
     elif gone or conn.execute(sql["has_ends"]).fetchone():
         rows = (*step.gone, *step.come)
-        ids = {x.id for x in rows if isinstance(x, _End)}
+        ids = {x.id for x in rows if isinstance(x, EndRow)}
         ids |= {x["id"] for x in rows if isinstance(x, dict)}
         conn.executemany(sql["settle_end"], [{"id": each} for each in ids])
     conn.executemany(sql["bring_back"], step.swept)
@@ -654,7 +608,7 @@ def _put_links(conn: sqlite3.Connection, rows: Sequence[dict[str, Any]]) -> None
     conn.executemany(sql["add_link"], links)
 
 
-def _add(conn: sqlite3.Connection, rows: Iterable[_Row]) -> None:
+def _add(conn: sqlite3.Connection, rows: Iterable[HistoryRow]) -> None:
     """File entries, moves and merges, in the order of the history."""
     sql = _sql()
     for is_entry, same in groupby(rows, lambda x: isinstance(x, dict)):
@@ -662,34 +616,12 @@ def _add(conn: sqlite3.Connection, rows: Iterable[_Row]) -> None:
             conn.executemany(sql["add_entry"], (x for x in same if isinstance(x, dict)))
             continue
         for row in same:
-            if isinstance(row, _Move):
+            if isinstance(row, MoveRow):
                 names = {"old": row.old, "new": row.new}
                 conn.execute(sql["add_move"], names)
                 conn.execute(sql["move_entries"], names)
-            elif isinstance(row, _Merge):
+            elif isinstance(row, MergeRow):
                 conn.execute(sql["add_merge"])
-
-
-def _rows_of(commit: Commit) -> Iterator[_Row]:
-    if len(commit.parents) > 1:
-        yield _Merge()
-    message = parse_message(commit.message)
-    if move := move_of(message):
-        yield _Move(*move)
-    if end := set_end_of(message):
-        yield _End(end[0], commit.hash, int(commit.at.timestamp()), _seconds(end[1]))
-    for entry in entries_of(commit, message):
-        yield {
-            "id": entry.id,
-            "named": entry.section,
-            "section": entry.section,
-            "hash": entry.hash,
-            "at": int(entry.at.timestamp()),
-            "summary": entry.summary.encode("utf-8", "replace").decode(),
-            "supersedes": entry.supersedes,
-            "own_end": _seconds(entry.expires),
-            "links": entry_links(entry.summary, entry.text),
-        }
 
 
 def _lines(rows: Iterable[tuple[Any, ...]]) -> list[EntryLine]:
@@ -700,14 +632,10 @@ def _lines(rows: Iterable[tuple[Any, ...]]) -> list[EntryLine]:
             hash=hash_,
             at=_instant(at),
             summary=summary,
-            expires=None if expires == _NEVER else _instant(expires),
+            expires=None if expires == NEVER else _instant(expires),
         )
         for id_, section, hash_, at, summary, expires in rows
     ]
-
-
-def _seconds(end: datetime | None) -> int:
-    return _NEVER if end is None else int(end.timestamp())
 
 
 def _instant(seconds: int) -> datetime:
