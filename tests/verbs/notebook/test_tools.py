@@ -440,3 +440,19 @@ def test_what_links_to_a_text_is_said_where_it_is_read(world):
     other = world("read", id="web")
     assert "Linked from" not in other.text
     assert (other.facts["backlinks"], other.facts["backlink_count"]) == ([], 0)
+
+
+@pytest.mark.design("001-58")
+def test_a_setting_that_cuts_a_larger_limit_says_so(open_world):
+    """Only where there is more than it lets through, and more was asked for."""
+    world = open_world(most=2)
+    for number in range(2):
+        world("write", path="api", entry=f"Errors are problem+json, {number}.")
+    assert world("search", content="errors", limit=5).facts["notes"] == []
+    world("write", path="api", entry="Errors are problem+json, 3.")
+    said = "More was found than these 2 of 5: `notebook.max_results` allows no more."
+    answer = world("search", content="errors", limit=5)
+    assert answer.facts["notes"] == [said]
+    assert said in answer.text
+    assert len(ids(answer)) == 2
+    assert world("search", content="errors", limit=2).facts["notes"] == []

@@ -78,6 +78,7 @@ new overview when the understanding itself has changed."""
 
 _NOTHING = "No entries found."
 _VERSION = re.compile(r"[0-9a-f]{12}")
+_CUT = "More was found than these {most} of {limit}: `notebook.max_results` allows no more."
 _FILING_S = 30.0
 _MOST_NAMED = 20
 
@@ -345,13 +346,15 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             work_context=work_context,
             content=content,
             where=Filter(journals=(JOURNAL,), interval=within, written_before=before),
-            limit=min(limit, self.most),
+            limit=min(limit, self.most + 1),  # one more says whether the setting cuts
             min_score=self.min_score if min_score is None else min_score,
             salience_threshold=salience_threshold,
             weights=self.weights,
             now=self.clock(),
         )
         hits, notes = find(self.notebook, self.finder(), questions)
+        if len(hits) > self.most:
+            hits, notes = hits[: self.most], (*notes, _CUT.format(most=self.most, limit=limit))
         asked = f"{content} {work_context}".strip()
         lines = [*as_of_lines(before, self.zone), *time_lines(interval, self.zone)]
         for number, hit in enumerate(hits, 1):
