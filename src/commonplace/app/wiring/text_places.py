@@ -413,7 +413,7 @@ PLACES: tuple[TextPlace, ...] = (
     TextPlace(
         name="ledgers",
         where="`users/me/ledgers`",
-        holds="the entries of the notebook's history, as they were read from git",
+        holds="the entries of the notebook's history and their links, as they were read from git",
         paths=lambda owner: (owner.context.folder / "ledgers",),
         journal="notebook",
         erased="`forget --rewrite-history`",
