@@ -149,6 +149,7 @@ def test_a_raw_entry_has_the_keys_of_the_design(storage):
     assert (entry["rollup_level"], entry["status"], entry["parent_id"]) == (0, "active", None)
 
 
+@pytest.mark.design("003-21", "003-70")
 def test_a_time_range_tells_what_each_was_made_from_and_went_into(storage, clock):
     """Parents, sources and staleness are those of `get_rollup`, in every list of entries."""
     a_february(storage.timeline(OWNER), clock)
@@ -184,6 +185,7 @@ def test_a_time_range_tells_which_summaries_are_stale(storage, clock):
     }
 
 
+@pytest.mark.design("003-77")
 def test_facts_and_profiles_are_found_as_a_memory_system_asks_for_them(storage, clock):
     """The design's second phase: `entry_types=["profile_snapshot", "fact"]`, listed and searched."""
     memories = storage.timeline(OWNER).memories()

@@ -465,7 +465,8 @@ class App(OwnerContext):
     def warm_up(self) -> None:
         """Make the brief, load the encoder and look at every entry; takes as long as loading does.
 
-        What killed processes left of a copy goes first.
+        What killed processes left of a copy goes first. At the end a thread begins that rolls the
+        timeline up; a server of many owners has a scheduler for it.
         """
         self.scratch_folders.clear()
         with suppress(CommonplaceError):  # of notes that are gone the next session is told
@@ -479,6 +480,8 @@ class App(OwnerContext):
         filing.start()
         if self.encoder.get(ENCODER_LOAD_S) is not None:
             filing.wake()
+        if not self.shared.serves_owners:
+            self.timeline.begin_rolling_up()
 
     def settle(self, wait_s: float) -> None:
         """Let vectors that are being made and what is being erased be finished; never raises.
@@ -495,7 +498,9 @@ class App(OwnerContext):
 
     def close(self) -> None:
         """Stop the background work and close every file; may be called twice."""
-        self._briefs.close()  # outside of the lock: what it waits for may make something
+        # Outside of the lock: what these wait for may make something.
+        self._briefs.close()
+        self.timeline.stop_rolling_up()
         with self.wiring:
             if self.is_filing:
                 self.filing.close()

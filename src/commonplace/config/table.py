@@ -362,7 +362,7 @@ class LlmSettings(Struct, frozen=True, kw_only=True):
     background: bool = row(
         "COMMONPLACE_LLM_BACKGROUND",
         parse_boolean,
-        "Let `commonplace serve` and programs ask it for summaries, as `rollup --due` does.",
+        "Let servers and programs ask it for summaries, as `rollup --due` does.",
         default=False,
     )
     price: str | None = row(

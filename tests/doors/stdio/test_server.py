@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+from datetime import UTC, datetime
 
 import anyio
 import pytest
@@ -13,7 +14,9 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from tests.doors.jsonrpc import ENVELOPE, handshake
 from tests.doors.raw_server import RawServer, server_command
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
+
+from commonplace.timeline import Timeline
 
 TOOLS = [
     "recall",
@@ -267,6 +270,21 @@ def test_vectors_made_at_the_start_are_counted_on_stderr(tmp_path):
         while "Made the vectors of 3 entries." not in server.next_error():
             pass
     assert len(list(day.glob("*.embedding"))) == 3
+
+
+@pytest.mark.design("003-51")
+def test_the_timeline_is_rolled_up_at_a_session_s_start(tmp_path, no_weights):
+    """No tool is called, and the toolset is not even offered."""
+    with Timeline("me", timezone="UTC") as timeline:
+        timeline.save_entry("Oiled the gate", at=datetime(2025, 2, 4, 10, tzinfo=UTC))
+        journal = timeline.service.journal
+        with RawServer(cwd=tmp_path) as server:
+            server.handshake()
+            server.ask("tools/list")
+            until(
+                lambda: any(kind == "yearly_rollup" for kind, *_ in journal.count_types()),
+                "the year to be rolled up",
+            )
 
 
 @pytest.mark.design("004-01", "004-02", "004-04")

@@ -1,21 +1,24 @@
-"""Rolls up what is due in a thread of its own, for pages, which wait for nothing long.
+"""Rolls up what is due in threads of their own: at a server's start, and for pages.
 
-Never holds up the end of the process.
+Never holds up an answer for long, nor the end of the process.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import find_period_key
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.ports import Leasing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from commonplace.core.ports import OwnerIndex
     from commonplace.verbs.timeline.service import TimelineService
 
 FINISH_S = 2.0
@@ -25,6 +28,11 @@ REST_S = 0.1
 """How long each step takes and how long the thread then rests, so that pages are made meanwhile: a
 year's takes 150 ms, without the rests 210 (medians, on a busy machine)."""
 
+LEASE = "rolling up"
+LEASE_S = 120.0
+"""How long a server that died, or that waits for a model, keeps others from rolling up at their
+start; readers and writers are not kept from it."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -33,10 +41,25 @@ class CatchingUp:
 
     Args:
         service: Opens the timeline.
+        index: Opens what keeps the lease of the server that rolls up at its start.
+        holder: This process's name in leases.
+        finish: Does what follows at a server's start once all is rolled up: retention and models,
+            as the settings say; it is handed what renews the lease.
     """
 
-    def __init__(self, service: Callable[[], TimelineService]) -> None:
+    def __init__(
+        self,
+        service: Callable[[], TimelineService],
+        *,
+        index: Callable[[], OwnerIndex],
+        holder: str,
+        finish: Callable[[Callable[[], None]], object],
+    ) -> None:
         self._service = service
+        self._index = index
+        self._holder = holder
+        self._finish = finish
+        self._start: threading.Thread | None = None
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
@@ -59,13 +82,60 @@ class CatchingUp:
                 thread.start()
         thread.join(wait_s)
 
+    def begin_at_start(self) -> None:
+        """Roll up all that is due, then what follows, once in this process; wait for nothing.
+
+        Where another server of this home does so it is left to that one.
+        """
+        with self._lock:
+            if self._start is None and not self._stopping.is_set():
+                self._start = threading.Thread(
+                    target=self._run_at_start, name="rolling up", daemon=True
+                )
+                self._start.start()
+
     def stop(self) -> None:
         """Begin nothing more, and wait a while for what is under way."""
         with self._lock:
             self._stopping.set()
-            thread = self._thread
-        if thread is not None:
-            thread.join(FINISH_S)
+            threads = [self._thread, self._start]
+        ends = time.monotonic() + FINISH_S
+        for each in threads:
+            if each is not None:
+                each.join(max(ends - time.monotonic(), 0))
+        if self._start is not None and self._start.is_alive():
+            self._drop_lease()
+
+    def _run_at_start(self) -> None:
+        try:
+            if not self._service().rolls_up or not self._take_lease():
+                return
+            try:
+                self.begin(wait_s=0)
+                while (thread := self._thread) is not None and thread.is_alive():
+                    thread.join(LEASE_S / 4)
+                    self._renew_lease()
+                if not self._stopping.is_set():
+                    self._finish(self._renew_lease)
+            finally:
+                self._drop_lease()
+        except CommonplaceError as exc:
+            _log.warning("The timeline was not rolled up at the start: %s", exc)
+        except Exception:  # noqa: BLE001  a thread's last line: what is due stays so
+            if not self._stopping.is_set():  # else what it works with was closed
+                _log.exception("The timeline was not rolled up at the start")
+
+    def _take_lease(self) -> bool:
+        index = self._index()
+        return not isinstance(index, Leasing) or index.take_lease(LEASE, self._holder, LEASE_S)
+
+    def _renew_lease(self) -> None:
+        self._take_lease()
+
+    def _drop_lease(self) -> None:
+        with suppress(CommonplaceError):
+            if isinstance(index := self._index(), Leasing):
+                index.drop_lease(LEASE, self._holder)
 
     def _run(self, key: str) -> None:
         service = self._service()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.app.cached import locked_cached_property
 from commonplace.app.owner_context import found_sources, lazy_source
+from commonplace.app.process import holder
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist
 from commonplace.core.owner_folders import make_owner_folder, parse_owner
@@ -75,10 +76,41 @@ class TimelineWiring:
 
     @locked_cached_property
     def catching_up(self) -> CatchingUp:
-        """What rolls up behind a page."""
+        """What rolls up behind a page, and behind a server's start."""
         from commonplace.app.wiring.catching_up import CatchingUp
 
-        return CatchingUp(self.service)
+        context = self._context
+        return CatchingUp(
+            self.service,
+            index=lambda: context.index,
+            holder=holder(),
+            finish=self._finish_rolling_up,
+        )
+
+    def begin_rolling_up(self) -> None:
+        """Roll up all that is due, and apply retention, behind a server's start.
+
+        Nothing is opened where there is no timeline, and no journal that feeds one.
+        """
+        context = self._context
+        if context.fed() or may_exist(context.folder / FOLDER / "journal.db"):
+            self.catching_up.begin_at_start()
+
+    def stop_rolling_up(self) -> None:
+        """Begin nothing more, and wait a while for what is under way; may be called twice."""
+        if "catching_up" in self.__dict__:
+            self.catching_up.stop()
+
+    def _finish_rolling_up(self, renew: Callable[[], None]) -> None:
+        """What `rollup --due` does beside rolling up, where the settings let a server do it."""
+        service, settings = self.service(), self._context.settings
+        if settings.llm.background or settings.timeline.retention != "off":
+            from commonplace.verbs.timeline.commands import TimelineCommands
+
+            TimelineCommands(service, lambda: self.background_model_texts(service)).roll_up(
+                progress=lambda _made, _left: renew()
+            )
+        service.filing().refresh(1.0)
 
     @locked_cached_property
     def tools(self) -> TimelineTools:
@@ -217,8 +249,6 @@ class TimelineWiring:
 
     def close(self) -> None:
         """Close the database."""
-        if "catching_up" in self.__dict__:
-            self.catching_up.stop()
         if "journal" in self.__dict__:
             self.journal.close()
 
