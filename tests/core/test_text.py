@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.cases import cases
@@ -79,6 +80,7 @@ def test_a_short_text_is_its_own_excerpt():
     assert excerpt("x" * 200, "x") == "x" * 200
 
 
+@pytest.mark.design("000-52", "000-54")
 def test_an_excerpt_shows_where_the_words_of_the_query_are():
     """The window with most of the words wins, cut ends are marked."""
     text = "a " * 150 + "the needle lies here " + "b " * 150
@@ -89,6 +91,7 @@ def test_an_excerpt_shows_where_the_words_of_the_query_are():
     assert len(shown) <= 206
 
 
+@pytest.mark.design("000-52", "000-53")
 @given(st.text("abc d", max_size=700), st.text("abcd ", max_size=30))
 def test_an_excerpt_is_the_first_window_with_most_words(text, query):
     """As the design words it: windows of 200, every 20 characters, each word counted once."""
@@ -115,6 +118,7 @@ def test_an_excerpt_without_a_match_is_the_beginning():
     assert excerpt("word " * 100, "absent") == ("word " * 40).strip() + "..."
 
 
+@pytest.mark.design("000-62")
 def test_an_opening_is_cut_at_150_characters():
     """Longer texts end in three dots."""
     assert opening("x" * 150) == "x" * 150

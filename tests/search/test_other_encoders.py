@@ -109,6 +109,7 @@ def share(of):
     return sum(map(bool, of)) / len(of)
 
 
+@pytest.mark.design("002-10")
 @pytest.mark.long
 def test_the_entry_that_was_meant_comes_first(diary):
     """For three questions of five, though half of them share one word with it and half none."""
@@ -143,6 +144,7 @@ def test_what_is_not_in_the_diary_is_a_weak_match(diary):
     assert share(map(is_weak, DIARY.values())) <= 0.25
 
 
+@pytest.mark.design("002-10")
 @pytest.mark.long
 def test_e5_finds_chinese_and_japanese_by_meaning(opened, tmp_path):
     """Questions in other words than their answers: meaning finds clearly more than words alone."""

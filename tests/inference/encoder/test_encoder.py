@@ -132,6 +132,7 @@ def test_no_texts_give_no_vectors(small):
     assert small.encode_passages([]).shape == (0, 8)
 
 
+@pytest.mark.design("002-10")
 def test_prefixes_are_put_before_the_text(small):
     """`query: ` and `passage: ` are part of what the model reads."""
     np.testing.assert_allclose(small.encode_query("the sea"), by_hand("query : the sea"), atol=1e-6)

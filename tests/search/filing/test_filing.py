@@ -436,6 +436,7 @@ def test_a_journal_that_fails_is_named_and_tried_again(opened, index, error):
     assert words_of(index, "harbour") == {"n:1"}
 
 
+@pytest.mark.design("000-72")
 def test_one_broken_journal_does_not_hide_the_others(opened, index):
     """The project's folder fails; what another program wrote to the user's is filed all the same."""
 
@@ -529,6 +530,7 @@ def test_a_sweep_tells_what_fails_and_files_the_rest(opened, index):
     assert words_of(index, "harbour") == {"n:1"}
 
 
+@pytest.mark.design("000-72")
 def test_catching_up_does_all_it_can_before_it_fails(opened, index):
     """One journal is broken: the vectors of the others are made, then the error is raised."""
 
