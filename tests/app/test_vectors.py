@@ -20,6 +20,7 @@ def _settings(tmp_path, **environ):
     return read_settings(environ={**home, **environ}, cwd=tmp_path, home=tmp_path)
 
 
+@pytest.mark.design("000-14")
 def test_the_matrix_is_the_default(tmp_path):
     """Nobody has to choose."""
     assert _settings(tmp_path).index.vectors == "numpy"

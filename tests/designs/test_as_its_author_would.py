@@ -33,10 +33,11 @@ def server(monkeypatch):
     """Servers of one journal's tools, in the project's folder, as a client starts them."""
     running = []
 
-    def start(toolset, **environ):
+    def start(toolset="", *, command=("mcp",), **environ):
         for name, value in environ.items():
             monkeypatch.setenv(name, str(value))
-        running.append(RawServer("--toolsets", toolset, cwd=Path.cwd()))
+        flags = ("--toolsets", toolset) if toolset else ()
+        running.append(RawServer(*flags, cwd=Path.cwd(), command=command))
         running[-1].handshake()
         return running[-1]
 
@@ -52,7 +53,7 @@ def names_of(server):
 @pytest.mark.design(
     *("000-02", "000-03", "000-07", "000-17", "000-19", "000-21", "000-28", "000-29"),
     *("000-31", "000-32", "000-36", "000-37", "000-38", "000-39", "000-40", "000-42"),
-    *("000-43", "000-55", "000-69", "000-70"),
+    *("000-43", "000-55", "000-68", "000-69", "000-70"),
 )
 def test_the_private_journal(server):
     """Five thoughts go into two folders, are found and read; what has no vector gets one."""
@@ -75,6 +76,9 @@ def test_the_private_journal(server):
     (hit,) = journal.call("search_journal", only)["structuredContent"]["results"]
     assert hit["path"] == str(theirs)
     assert mine.read_text().strip() in journal.text("read_journal_entry", {"path": str(mine)})
+    no_day = user / "drafts"
+    no_day.mkdir()
+    (no_day / mine.name).write_text(mine.read_text())
     assert journal.call("list_recent_entries")["structuredContent"]["count"] == 2
     last = {"limit": 1, "type": "user", "days": 30}
     listed = journal.call("list_recent_entries", last)["structuredContent"]["entries"]
@@ -201,8 +205,10 @@ def test_memory(server):
     assert not search_of(query="river", filters={"kinds": ["journal"]})["payload"]["results"]
     with sqlite3.connect(database) as its_own:
         logged = its_own.execute("SELECT tool, status FROM wb_tool_invocation_log").fetchall()
+        tables = {row[0] for row in its_own.execute("SELECT name FROM sqlite_master")}
     its_own.close()
     assert logged == [("memory.search", "ok")] * 7
+    assert "wb_activity_event" not in tables
 
 
 @pytest.mark.design(
@@ -265,14 +271,14 @@ def test_the_timeline(tmp_path):
 
 
 @pytest.mark.design(
-    *("004-03", "004-04", "004-07", "004-08", "004-09", "004-10", "004-11"),
+    *("004-01", "004-02", "004-03", "004-04", "004-07", "004-08", "004-09", "004-10", "004-11"),
     *("004-12", "004-13", "004-14", "004-15", "004-18", "004-19", "004-20", "004-22"),
     *("004-23", "004-25", "004-27", "004-28", "004-29", "004-31", "004-33", "004-42"),
     *("004-45",),
 )
 def test_chronicle(server):
     """Six tools, four resources and a prompt, of the database that its command line has."""
-    log = server("chronicle")
+    log = server(command=("chronicle", "mcp"))
     assert names_of(log) == [
         *("add_entry", "list_entries", "search_entries"),
         *("remember_this", "what_was_i_doing", "find_when_i"),
@@ -315,5 +321,6 @@ def test_chronicle(server):
         assert its_own.execute("SELECT count(*) FROM entries").fetchone() == (2,)
     its_own.close()
     elsewhere = Path.home() / "elsewhere.db"
-    server("chronicle", CHRONICLE_DB_PATH=elsewhere).text("add_entry", {"message": "moved"})
+    moved = server(command=("chronicle", "mcp", "serve"), CHRONICLE_DB_PATH=elsewhere)
+    moved.text("add_entry", {"message": "moved"})
     assert elsewhere.is_file()

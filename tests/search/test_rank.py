@@ -34,7 +34,7 @@ def scores(found, *, policy=EVEN, features=NO_FEATURES, least=0.1):
     return [(int(row), float(ranking.score[row])) for row in ranking.rows]
 
 
-@pytest.mark.design("000-14", "000-16")
+@pytest.mark.design("000-16")
 def test_each_leg_is_divided_by_its_maximum_and_added(made):
     """0: .4/.8 and 4/4 → .25 + .5; 1: .8/.8 and 2/4 → .5 + .25; 2: .6/.8 → .375."""
     found = made(

@@ -82,7 +82,6 @@ def test_an_older_generation_is_read_once_it_is_upgraded(generation, path):
     assert messages(chronicle) == MESSAGES[generation]
 
 
-@pytest.mark.design("004-40")
 @pytest.mark.parametrize("generation", CURRENT)
 def test_what_is_current_is_read_newest_first(generation, path):
     """By the instant, whatever its spelling; tags come along; the file keeps every byte."""

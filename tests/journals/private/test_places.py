@@ -149,7 +149,6 @@ def test_a_folder_swapped_for_a_link_after_the_check_is_not_entered(journal, wor
         read_bytes(place)
 
 
-@pytest.mark.design("000-68")
 def test_only_plain_files_are_entries(journal, world):
     """A folder and a pipe with an entry's name are refused, and a pipe makes nobody wait."""
     (world.user_root / DAY / "folder.md").mkdir()
