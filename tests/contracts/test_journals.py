@@ -271,10 +271,10 @@ class TestTranscripts(SourceContract, PagesContract):
             file.write_text("".join(lines))
 
         return JournalTrial(
-            source=TranscriptSource(mine),
+            source=TranscriptSource(mine, UTC),
             pages=TranscriptPages(mine),
             add=add,
-            reopen=lambda: TranscriptSource(open_store()),
+            reopen=lambda: TranscriptSource(open_store(), UTC),
             alter=alter,
             delete=lambda ref: mine.delete("codex", "one", [transcript.parse_ref(ref).n]),
         )

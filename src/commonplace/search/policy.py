@@ -33,6 +33,9 @@ FILING_WAIT_S = 2.0
 DATES_READ = 50
 """Of so many hits for the words of a date the texts are read for the date itself."""
 
+NAMING_SHOWN = 3
+"""Entries of other times that name a day or a month, shown behind what was written in it."""
+
 LONG_FILING_S = 0.5
 """A filing that has gone on for so long and is not near its end is not waited for: a search goes on
 with what is filed."""

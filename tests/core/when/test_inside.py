@@ -150,6 +150,21 @@ def test_a_time_is_read_out_of_a_question(question, left, phrase, start, end):
     assert not found.vague
 
 
+def test_a_day_by_or_as_of_which_something_is_so_is_that_day():
+    """Vague: it is so on others too. Of a date that is not understood as a whole no part is read."""
+    owned = find("what did she own by 7 November, 2022?")
+    assert (owned.text, owned.phrase, owned.vague) == (
+        "what did she own",
+        "by 7 November, 2022",
+        True,
+    )
+    assert owned.interval == span("2022-11-07", "2022-11-08")
+    planned = find("what is his plan as of 27 March, 2022?")
+    assert (planned.text, planned.phrase) == ("what is his plan", "as of 27 March, 2022")
+    assert planned.interval == span("2022-03-27-07:00", "2022-03-28-07:00")
+    assert find("what is worse than 7 November, 2022").interval is None
+
+
 @cases(
     ("question", "feast"),
     [

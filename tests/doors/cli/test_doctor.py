@@ -78,7 +78,7 @@ def test_after_use_it_is_clean(index):
     hits("project")  # files it
     found = facts("doctor")
     assert found["problems"] == found["repaired"] == []
-    assert "Schema 7, 2 entries" in notes()
+    assert "Schema 8, 2 entries" in notes()
 
 
 def test_settings_are_told_with_their_origins(tmp_path, monkeypatch):
@@ -137,7 +137,7 @@ def test_a_deleted_index_is_no_fault(index):
     assert "Not made yet. 1 entry waits to be filed" in notes()
     assert not index.exists()
     assert "Filed 1 change of the journal." in repaired()
-    assert "Schema 7, 1 entry" in notes()
+    assert "Schema 8, 1 entry" in notes()
 
 
 def test_words_that_differ_from_their_docs(index):
@@ -250,7 +250,7 @@ def test_an_index_of_a_newer_program(index):
     conn.close()
     ((part, what),) = problems()
     assert part == "index"
-    assert "has schema 99; this commonplace knows schema 7" in what
+    assert "has schema 99; this commonplace knows schema 8" in what
     assert problems("--repair") == [(part, what)]
 
 

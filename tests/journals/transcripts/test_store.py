@@ -8,6 +8,8 @@ import os
 import shutil
 import sqlite3
 import stat
+from datetime import UTC
+from zoneinfo import ZoneInfo
 
 import pytest
 from tests.cases import cases
@@ -567,10 +569,17 @@ def test_a_catalog_that_is_not_ours_is_made_again(change, open_store, folder):
     assert again.append(CLIENT, "one", [said(1), said(2)]) == 1
 
 
+def test_a_message_bears_its_date_in_words_by_its_owners_clock(store):
+    """Two at night in UTC is the evening before in Los Angeles."""
+    store.append(CLIENT, "one", [said(1)._replace(at="2026-03-02T02:00:00.000Z")])
+    (change,) = TranscriptSource(store, ZoneInfo("America/Los_Angeles")).scan(NOTHING_KNOWN)
+    assert change.doc.dated == "1 March 2026"
+
+
 def test_a_scan_gives_what_is_not_known_and_nothing_between(store):
     """Two messages far apart in a session of 300, and two neighbours."""
     store.append(CLIENT, "one", [said(number) for number in range(1, 301)])
-    source = TranscriptSource(store)
+    source = TranscriptSource(store, UTC)
     stamps = {change.doc.ref: change.doc.stamp for change in source.scan(NOTHING_KNOWN)}
     assert len(stamps) == 300
     wanted = {ref_of(CLIENT, "one", number) for number in (3, 150, 299, 300)}

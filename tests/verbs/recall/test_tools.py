@@ -243,6 +243,36 @@ def test_a_date_beside_other_words_is_searched_for_with_them(app):
     assert answer.facts["results"][0]["excerpt"] == "talks with Ann"
 
 
+@pytest.mark.parametrize("query", ["2025-12-03", "3 December 2025", "what happened on dec 3, 2025"])
+def test_a_day_is_also_found_in_texts_of_other_days(app, query):
+    """Behind what was written on it, however it is spelled; the answer says which they are."""
+    ask(app, "add_entry", message="bought milk", at="2025-12-03 08:00")
+    ask(app, "add_entry", message="the talks of 3rd December 2025 are off")
+    answer = ask(app, "recall", query=query)
+    said = [hit["excerpt"] for hit in answer.facts["results"]]
+    assert said == ["bought milk", "the talks of 3rd December 2025 are off"]
+    assert "The last 1 are of other times, and name" in answer.text
+
+
+def test_a_day_in_a_text_is_found_by_another_spelling_of_it(world):
+    """By words, before the texts of other days that share its numbers or its month."""
+    app = world.open(model=False)
+    for day in ("3 May 2025", "12 March 2025", "3 December 2024", "Dec. 3rd, 2025"):
+        ask(app, "add_entry", message=f"moved to {day}: the review")
+    for query in ("the review of 2025-12-03", "the review of 3 December 2025"):
+        answer = ask(app, "recall", query=query)
+        assert answer.facts["results"][0]["excerpt"] == "moved to Dec. 3rd, 2025: the review"
+
+
+def test_a_record_of_memory_is_found_by_its_date(world):
+    """By words, by its owner's clock: two at night in UTC is the evening before."""
+    app = world.open(model=False, COMMONPLACE_TOOLSETS=ALL)
+    for at, text in (("2026-03-02T02:00:00Z", "tea"), ("2026-03-05T02:00:00Z", "coffee")):
+        ask(app, "memory_save", kind="message", role="user", text=text, at=at)
+    answer = ask(app, "recall", query="the talk of 1 March 2026")
+    assert answer.facts["results"][0]["excerpt"] == "tea"
+
+
 def test_a_question_that_is_all_time_is_asked_as_it_is(app):
     """The words left are none: the whole of it is sought inside its own time."""
     answer = ask(app, "recall", query="last spring")

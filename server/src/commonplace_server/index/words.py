@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from commonplace.core.text import query_terms
 from commonplace.index.scoring.score import Posting
-from commonplace.index.scoring.stems import stems
+from commonplace.index.scoring.stems import question_stems
 from commonplace.index.sqlite.docs import prefix_end
 from commonplace.index.sqlite.words import FEW, select_by_frequency
 from commonplace_server.index.docs import term_of
@@ -47,7 +46,7 @@ class QueryWords:
     def __init__(
         self, question: str, cached: CachedDocs, span: IdSpan, *, is_past: bool = False
     ) -> None:
-        self._stems = stems(query_terms(question))
+        self._stems = question_stems(question)
         self._span = span
         self._is_past = is_past
         self._counts: dict[Stem, int] = {}

@@ -180,7 +180,7 @@ class TranscriptWiring:
     def _source(self) -> Source:
         from commonplace.journals.transcripts.source import TranscriptSource
 
-        return TranscriptSource(self.store)
+        return TranscriptSource(self.store, self._context.settings.timezone)
 
     def problems(self) -> Iterator[Finding]:
         """Where they lie, and what of the files is not as it should be; changes nothing."""

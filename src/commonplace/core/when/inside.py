@@ -9,6 +9,7 @@ end of the question, or before punctuation or a word such as `did` or `about`.
 |---|---|
 | last spring, yesterday, this week, 3 days ago, nov 3 | read alone |
 | october, monday, q3, week 46, 2025, easter | read after their preposition (`in`, `on`, `since`) |
+| as of 27 march 2022, by november 7 | of that day, but vague: it is so on others too |
 | in june and july 2022, in 2019 or 2020, on monday and tuesday | read: the span that holds both |
 | over the summer, over easter, around christmas, first quarter of 2022 | read |
 | a few days ago, a while back, years ago, recently, the other day | read, but vague |
@@ -41,6 +42,7 @@ from commonplace.core.when.inside_words import (
     ADVERBS,
     AHEAD,
     AND_MORE,
+    AS_OF,
     BOUNDS,
     CLOSERS,
     COMPARED,
@@ -122,15 +124,16 @@ def find_when(text: str, *, now: datetime, zone: tzinfo) -> FoundWhen:
     if len(times) != 1:
         return FoundWhen(text=text)
     (phrase, interval), *_ = times
+    first = phrase.first - phrase.is_as_of
     running = interval.end is None or interval.end > now
     if _is_part(phrase) or (running and any(token.word in AHEAD for token in tokens)):
         return FoundWhen(text=text)
     feast = re.search(FEAST, phrase.core)
     return FoundWhen(
-        text=" ".join([*words[: phrase.first], *words[phrase.after :]]).strip(" ,;:"),
-        phrase=" ".join(words[phrase.first : phrase.after]).rstrip(".,;:?!"),
+        text=" ".join([*words[:first], *words[phrase.after :]]).strip(" ,;:"),
+        phrase=" ".join(words[first : phrase.after]).rstrip(".,;:?!"),
         interval=interval,
-        vague=phrase.plain is not None,
+        vague=phrase.plain is not None or phrase.is_as_of or phrase.lead == "by",
         feast=feast[0] if feast else "",
     )
 
@@ -197,6 +200,11 @@ class _Phrase(Struct, frozen=True, kw_only=True):
         with suppress(Invalid):
             return in_plain_words(self.words)
         return None
+
+    @property
+    def is_as_of(self) -> bool:
+        """Whether it says as of when something is so."""
+        return (self.before(), self.lead) == ("as", "of")
 
     @property
     def alone(self) -> bool:
@@ -291,7 +299,8 @@ def _is_said(phrase: _Phrase, kind: Kind) -> bool:
     if phrase.lead:
         # "choose redis over may", but "in may"; "what did I hear of recently".
         names = HOMONYMS if phrase.lead == "over" else {"spring", "sun", "sat", "mon"}
-        return kind in SAID_WITH[phrase.lead] and core not in names | ADVERBS
+        kinds = AS_OF if phrase.is_as_of else SAID_WITH[phrase.lead]
+        return kind in kinds and core not in names | ADVERBS
     if phrase.alone:
         return kind in SAID_ALONE and not (core in HOMONYMS or re.fullmatch("[0-9]{4}", core))
     if phrase.owning and core in NAMES:
@@ -312,7 +321,7 @@ def _follows(phrase: _Phrase, kind: Kind) -> bool:
             if lead == "from" and kind in RANGES
             else NOT_BEFORE_LEAD.get(lead, frozenset())
         )
-        return word not in NOT_LIKE_IT | NOT_OF_IT | own
+        return phrase.is_as_of or word not in NOT_LIKE_IT | NOT_OF_IT | own
     if phrase.owning:
         return word not in NOT_BEFORE | {"on", "for"} | BOUNDS
     if word in {"about", "to", "with"} and phrase.ends:
@@ -362,6 +371,8 @@ def _is_part(phrase: _Phrase) -> bool:
     """Whether the words around belong to the time too, so that it is understood only in part."""
     tokens, first, kind = phrase.tokens, phrase.first, kind_of(phrase.core)
     behind, further = phrase.behind(), phrase.behind(2)
+    if phrase.before().rstrip("stndrh").isdigit() and phrase.core.split()[0] in MONTHS:
+        return True  # of "by 7 november, 2022" the month alone
     if behind in TIME_WORDS or (behind in GOES_ON and phrase.lead != "since"):
         return True
     if phrase.lead == "from" and behind in {"on", "and", "to"}:

@@ -67,7 +67,7 @@ NAMED_SPANS = _set("q1 q2 q3 q4 summer autumn winter")
 
 PLACING = _set("in on at during over within throughout around")
 BOUNDS = _set("since before after until till between")
-LEADS = PLACING | BOUNDS | _set("of from for")
+LEADS = PLACING | BOUNDS | _set("of from for by")
 OPENERS = (
     LEADS
     | TIME_WORDS
@@ -212,6 +212,7 @@ _IN: _Kinds = _kinds("number", "span") | _SHAKY | _AT
 _ON: _Kinds = _kinds("weekday") | _AT
 _WITHIN: _Kinds = _kinds("rolling", "relative day", "relative", "weekend")
 _OVER: _Kinds = _kinds("dated", "span", "listed", "feast") | _WITHIN
+AS_OF: _Kinds = _kinds("iso day", "day")
 _BOUND: _Kinds = _kinds("number", "range", "bare", "feast") | _RELATIVE | _DATED | _BARE
 SAID_WITH: Mapping[str, _Kinds] = {
     "": _RELATIVE | _DATED,
@@ -225,6 +226,8 @@ SAID_WITH: Mapping[str, _Kinds] = {
     "around": _kinds("feast", "ago", "relative", "dated"),
     # The deadline of nov 3 is no time of an entry.
     "of": _RELATIVE,
+    # What was so by a day, or as of one, may be written on it.
+    "by": AS_OF,
     # `from monday` is of Monday or since Monday.
     "from": _RELATIVE | RANGES,
     "for": _kinds("rolling"),

@@ -10,8 +10,9 @@ import threading
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.core.text import name_parts, words_text
+from commonplace.core.text import name_parts, query_terms, words_text
 from commonplace.core.word_forms import base_forms
+from commonplace.index.scoring.dates_in_text import days_named, with_days
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,6 +33,11 @@ def stems(terms: Iterable[Term]) -> list[Stem]:
     return list(found)
 
 
+def question_stems(question: str) -> list[Stem]:
+    """The distinct stems of a question, the days that it names as they are filed."""
+    return stems(query_terms(with_days(question)))
+
+
 def tokens(text: str) -> list[str]:
     """The tokens of any text, in its order."""
     conn, lock = _table()
@@ -45,9 +51,11 @@ def tokens(text: str) -> list[str]:
 def folded_words(text: str) -> str:
     """A text as the word index reads it: CJK runs in pairs, without case (as query terms are).
 
-    The parts of names in camelCase follow it. A question's terms have no case: they stay whole.
+    The parts of names in camelCase follow it, and the days it names in the one spelling in which a
+    question's are. A question's terms have no case: they stay whole.
     """
-    return base_forms(f"{words_text(text)} {name_parts(text)}".casefold())
+    days = " ".join(day.unsaid for day in days_named(text))
+    return base_forms(f"{words_text(text)} {name_parts(text)} {days}".casefold())
 
 
 @cache

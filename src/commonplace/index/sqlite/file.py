@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     OpenMeaning: TypeAlias = Callable[[Path, Queries], Meaning]
 
-SCHEMA = 7
+SCHEMA = 8
 FILE_NAME = "index.db"
 MATRIX_SUFFIX = ".matrix"
 

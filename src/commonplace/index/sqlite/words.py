@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from commonplace.core.text import query_terms
 from commonplace.index.scoring.score import posting_of
-from commonplace.index.scoring.stems import stems
+from commonplace.index.scoring.stems import question_stems
 from commonplace.index.sqlite.columns import read_column
 from commonplace.index.sqlite.docs import prefix_end
 
@@ -81,7 +80,7 @@ def read_postings(  # noqa: PLR0917  what a count needs
     table: The docs that the filter lets in.
     """
     docs = int(conn.execute(sql["count_docs"]).fetchone()[0]) - len(row_filter.later)
-    chosen = select_stems(conn, sql, stems(query_terms(question)), row_filter, frequencies, docs)
+    chosen = select_stems(conn, sql, question_stems(question), row_filter, frequencies, docs)
     return {
         stem: _posting(conn, sql, stem, row_filter, table, frequencies, docs) for stem in chosen
     }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from msgspec.structs import replace
 
-from commonplace.core.clock import local_date, within_calendar
+from commonplace.core.clock import local_date, render_date, within_calendar
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.text import nearest, opening, text_hash, well_formed
 from commonplace.core.values import Doc, Drop, Put, superseding_tags
@@ -35,7 +35,7 @@ from commonplace.journals.memory.text import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     from commonplace.core.values import Change, Filter, Hit
     from commonplace.journals.memory.records import Kind, Role
@@ -360,8 +360,8 @@ def snippet_of(record: Record) -> str:
     assert_never(record)
 
 
-def change_of(record: Record) -> Change:
-    """What the index should hold of a record."""
+def change_of(record: Record, zone: tzinfo = UTC) -> Change:
+    """What the index should hold of a record. zone: Whose date it bears in words."""
     ref = record.ref
     text = searchable_text(record)
     if not text.strip() or not may_be_id(record.id):
@@ -378,6 +378,7 @@ def change_of(record: Record) -> Change:
             text=text,
             stamp=text_hash(f"{record.at.isoformat()}\n{is_done}\n{text}" + "".join(link)),
             tags=(*((DONE,) if is_done else ()), *link),
+            dated=render_date(local_date(record.at, zone)),
             # What was said in a day is one conversation: its messages lend each other context.
             session=f"{JOURNAL}:{local_date(record.at, UTC).isoformat()}"
             if isinstance(record, ChatMessage)
@@ -405,9 +406,9 @@ def kept_of(record: Record) -> Change:
     )
 
 
-def change_now(kind: str, ref_id: str, record: Record | None) -> Change:
+def change_now(kind: str, ref_id: str, record: Record | None, zone: tzinfo = UTC) -> Change:
     """What the index should hold of what changed: a record as it is now, or None for none."""
-    return Drop(ref_of(kind, ref_id)) if record is None else change_of(record)
+    return Drop(ref_of(kind, ref_id)) if record is None else change_of(record, zone)
 
 
 def _type_of(value: Any) -> str:

@@ -5,6 +5,7 @@ Never writes to the memory, and never logs a record's text.
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
@@ -14,6 +15,7 @@ from commonplace.journals.memory.records import JOURNAL, KINDS, ref_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import tzinfo
 
     from commonplace.core.values import Change, Since
     from commonplace.journals.memory.database import MemoryDatabase
@@ -29,14 +31,16 @@ class MemorySource:
 
     Args:
         database: What holds the records of the store.
+        zone: Whose dates the records bear in words.
     """
 
     cheap_mark = True
     """Its mark reads the end of one table."""
     exact_mark = True
 
-    def __init__(self, store: MemoryStore, database: MemoryDatabase) -> None:
+    def __init__(self, store: MemoryStore, database: MemoryDatabase, zone: tzinfo = UTC) -> None:
         self._store = store
+        self._zone = zone
         self._database = database
 
     @property
@@ -62,7 +66,7 @@ class MemorySource:
         if state and state[0][0] == name and known.isdecimal():
             yield from self._changed(int(known), since)
         else:
-            yield from _everything(self._store, since)
+            yield from _everything(self._store, since, self._zone)
 
     def _changed(self, seq: int, since: Since) -> Iterator[Change]:
         asked = {"user_id": self._store.owner, "limit": _AT_ONCE}
@@ -71,7 +75,7 @@ class MemorySource:
                 seq = number
                 record = self._store.find(kind, ref_id)
                 ref = ref_of(kind, ref_id)
-                change = change_now(kind, ref_id, record)
+                change = change_now(kind, ref_id, record, self._zone)
                 stamp = change.doc.stamp if isinstance(change, Put) else None
                 if since.stamps(ref).get(ref) != stamp:
                     yield change
@@ -114,7 +118,7 @@ def _records(store: MemoryStore) -> Iterator[Record]:
                 break
 
 
-def _everything(store: MemoryStore, since: Since) -> Iterator[Change]:
+def _everything(store: MemoryStore, since: Since, zone: tzinfo) -> Iterator[Change]:
     """Puts of all records that are not as they are known, oldest first, then drops.
 
     Raises: Unavailable.
@@ -122,7 +126,7 @@ def _everything(store: MemoryStore, since: Since) -> Iterator[Change]:
     known = since.stamps(f"{JOURNAL}:")
     seen: set[str] = set()
     changed: list[Put] = []
-    for change in map(change_of, _records(store)):
+    for change in (change_of(record, zone) for record in _records(store)):
         if isinstance(change, Put):
             seen.add(change.doc.ref)
             if known.get(change.doc.ref) != change.doc.stamp:

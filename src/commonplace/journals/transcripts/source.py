@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from commonplace.core.clock import local_date, render_date
 from commonplace.core.values import Doc, Drop, Put
 from commonplace.journals.transcripts.client_memory import PREFIX
 from commonplace.journals.transcripts.message import (
@@ -21,6 +22,7 @@ from commonplace.journals.transcripts.message import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import tzinfo
 
     from commonplace.core.values import Change, Since
     from commonplace.journals.transcripts.message import Message
@@ -38,8 +40,9 @@ class TranscriptSource:
     cheap_mark = True
     exact_mark = False
 
-    def __init__(self, store: TranscriptStore) -> None:
+    def __init__(self, store: TranscriptStore, zone: tzinfo) -> None:
         self._store = store
+        self._zone = zone
 
     def mark(self) -> str:
         """See `TranscriptStore.mark`: about 0.3 ms at 200,000 messages."""
@@ -87,25 +90,26 @@ class TranscriptSource:
                 # Read again since, it may be another line than its stamp was of: the next scan
                 # sees that.
                 if message.n in stamps and known.get(refs[message.n]) != stamps[message.n]:
-                    yield Put(_doc_of(client, session, message, stamps[message.n]))
+                    yield Put(self._doc_of(client, session, message, stamps[message.n]))
         gone = known.keys() - set(refs.values())
         yield from (Drop(ref) for ref in sorted(gone))
 
-
-def _doc_of(client: str, session: str, message: Message, stamp: str) -> Doc:
-    """What the index holds of a message."""
-    return Doc(
-        ref=ref_of(client, session, message.n),
-        journal=JOURNAL,
-        kind=KIND,
-        scope=message.cwd,
-        at=instant_of(message.at),
-        text=message.text,
-        stamp=stamp,
-        session=f"{client}/{session}",
-        author=message.author,
-        written=instant_of(message.kept) if is_time(message.kept) else None,
-    )
+    def _doc_of(self, client: str, session: str, message: Message, stamp: str) -> Doc:
+        """What the index holds of a message."""
+        at = instant_of(message.at)
+        return Doc(
+            ref=ref_of(client, session, message.n),
+            journal=JOURNAL,
+            kind=KIND,
+            scope=message.cwd,
+            at=at,
+            text=message.text,
+            stamp=stamp,
+            session=f"{client}/{session}",
+            author=message.author,
+            dated=render_date(local_date(at, self._zone)),
+            written=instant_of(message.kept) if is_time(message.kept) else None,
+        )
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:

@@ -393,7 +393,7 @@ class MemoryService:
     def _file(self, saved: Saved) -> tuple[str, ...]:
         if saved.record is None:
             return ()
-        change = change_of(saved.record)
+        change = change_of(saved.record, self._owner_zone)
         if not isinstance(change, Put):
             # A draft, or one without a word: what was there before it must leave.
             return () if saved.is_new else self._forget([change.ref])
@@ -406,5 +406,5 @@ class MemoryService:
         if now is None:
             filing.forget([change.doc.ref])
         elif now != saved.record:
-            filing.file_edited([change_of(now)])
+            filing.file_edited([change_of(now, self._owner_zone)])
         return filed.notes

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import EncoderState, Found, Hit, Page, Replacement
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
+    from commonplace.verbs.recall.written_dates import WrittenDate
 
 
 class _Most(NamedTuple):
@@ -155,6 +156,8 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             found, outside = named, False
         elif question.is_all and wanted is None:
             found, outside = self._newest(question, within, limit)
+            if may_be_words and question.cuts and not outside:
+                found = self._with_naming(found, question, within, limit)
         else:
             most = _Most(limit, room)
             found, outside = self._fitting(query, question, within, most, has_todos=bool(todos))
@@ -391,15 +394,42 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         written = find_written(question.interval, self.zone) if question.interval else None
         if written is None or self.finder.newest(question.in_time(within), 1).hits:
             return None
-        about = f"{question.rest} {written.words}"
-        found = self._search(about, within, _Most(max(limit, policy.DATES_READ)))
-        naming = [hit for hit in found.hits if written.form.search(hit.doc.text)]
+        found, naming = self._search_written(written, question, within, limit)
         if not naming:
             return None
         first = naming if asks_for_all(question.rest) else []
         hits = {hit.doc.ref: hit for hit in (*first, *found.hits)}
         note = f"Nothing was written in the time of {question.phrase!r}: searched for as words."
         return replace(found, hits=tuple(hits.values())[:limit], notes=(*found.notes, note))
+
+    def _with_naming(
+        self, found: Found, question: RecallQuestion, within: Filter, limit: int
+    ) -> Found:
+        """What was written in a day or a month, and last a few of other times whose texts name it.
+
+        Only where it is named with its year: nobody writes out the date of yesterday.
+        """
+        from commonplace.verbs.recall.written_dates import YEAR, find_written
+
+        written = find_written(question.interval, self.zone) if question.interval else None
+        if written is None or not YEAR.search(question.phrase):
+            return found
+        known = {hit.doc.ref for hit in found.hits}
+        _, naming = self._search_written(written, question, within, limit)
+        others = [hit for hit in naming if hit.doc.ref not in known][: policy.NAMING_SHOWN]
+        if not others:
+            return found
+        hits = (*found.hits[: max(limit - len(others), 0)], *others)
+        note = f"The last {len(others)} are of other times, and name {question.phrase!r}."
+        return replace(found, hits=hits[:limit], notes=(*found.notes, note))
+
+    def _search_written(
+        self, written: WrittenDate, question: RecallQuestion, within: Filter, limit: int
+    ) -> tuple[Found, list[Hit]]:
+        """What is found for a date as words, and those of it whose texts name it."""
+        about = f"{question.rest} {written.words}"
+        found = self._search(about, within, _Most(max(limit, policy.DATES_READ)))
+        return found, [hit for hit in found.hits if written.form.search(hit.doc.text)]
 
     def _open_todos(self, question: RecallQuestion, within: Filter, limit: int) -> Sequence[Hit]:
         """The open to-dos of the memory, newest first."""

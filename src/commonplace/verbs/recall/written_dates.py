@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Interval
 
 _MONTHS_IN_YEAR = 12
+YEAR = re.compile(r"[0-9]{4}")
 
 
 class WrittenDate(Struct, frozen=True, kw_only=True):

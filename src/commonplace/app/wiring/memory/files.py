@@ -12,6 +12,7 @@ from commonplace.core.owner_folders import folder_owner, make_owner_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from datetime import tzinfo
 
     from commonplace.app.owner_context import JournalWiring, OwnerContext
     from commonplace.app.process import ProcessContext
@@ -66,13 +67,14 @@ class FileMemories:
 
     def alone(self, context: OwnerContext, store: MemoryJournal) -> SearchStack[Filing]:
         """What files and finds a user's memory alone."""
-        return context.alone(store.owner, _source_of(store))
+        return context.alone(store.owner, _source_of(store, context.settings.timezone))
 
     def sources(
         self, journal: JournalWiring, open_store: Callable[[], MemoryJournal]
     ) -> Sequence[Source]:
         """What the index of all journals follows."""
-        return [lazy_source(journal, lambda: _source_of(open_store()))]
+        zone = self._shared.settings.timezone
+        return [lazy_source(journal, lambda: _source_of(open_store(), zone))]
 
     def problems(self, context: OwnerContext, store: MemoryJournal) -> Iterator[Problem | str]:
         """Where the file is, and what is wrong with it."""
@@ -92,7 +94,7 @@ class FileMemories:
         """Nothing is shared."""
 
 
-def _source_of(store: MemoryJournal) -> MemorySource:
+def _source_of(store: MemoryJournal, zone: tzinfo) -> MemorySource:
     from commonplace.journals.memory.source import MemorySource
 
-    return MemorySource(store, store.database)
+    return MemorySource(store, store.database, zone)

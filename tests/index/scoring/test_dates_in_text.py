@@ -1,0 +1,52 @@
+"""Days that a text names, brought to one spelling."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.index.scoring.dates_in_text import days_named, with_days
+
+
+def spelled(text):
+    """The days of a text in their one spelling."""
+    return [day.spelled for day in days_named(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the meeting of 2025-12-03",
+        "at 2025-12-03T10:00",
+        "2025/12/3.",
+        "3 December 2025",
+        "the 3rd of december, 2025",
+        "Dec. 3rd, 2025",
+        "on dec 3 2025",
+        "3.12.2025",
+    ],
+)
+def test_a_day_has_one_spelling(text):
+    """By numbers or by the name of its month."""
+    assert spelled(text) == ["20251203"]
+
+
+def test_what_may_be_another_day_is_left():
+    """Which of two numbers is the month, a month without its day, a day that is none."""
+    assert spelled("5/6/2025, December 2025, 2025-13-40, 3 December, 12025-12-03") == []
+    assert spelled("13/12/2025 or 12/13/2025") == ["20251213", "20251213"]
+
+
+def test_all_days_of_a_text_are_read():
+    """Side by side, and across a long text."""
+    text = "from 1 May 2025 to 2025-05-03" + " and so on" * 50 + " till May 7, 2025"
+    assert spelled(text) == ["20250501", "20250503", "20250507"]
+
+
+def test_a_question_asks_for_a_day_in_one_spelling():
+    """The words of its own stay beside it, but for numbers that stand in many texts."""
+    assert with_days("the review of 2025-12-03, please") == (
+        "the review of 2025 20251203 december, please"
+    )
+    assert with_days("of Dec. 3rd, 2025") == "of Dec. 3rd, 2025 20251203 december"
+    assert with_days("of 3 December 2025") == "of 3 December 2025 20251203"
+    assert with_days("no day at all") == "no day at all"
