@@ -196,6 +196,30 @@ def test_closing_returns_at_once_while_it_encodes(opened):
     assert len(encoder.texts) == policy.ENCODE_BATCH
 
 
+def test_what_a_process_made_before_it_ended_is_kept(opened, index):
+    """Long notes are encoded two at a time: of 300 a command that ends keeps all but two."""
+
+    class Ending(CountingEncoder):
+        def encode_in_background(self, texts):
+            if len(self.texts) >= 8:
+                self.busy.set()
+                assert self.gate.wait(PATIENCE_S)
+            self.texts += texts
+            return HashingEncoder().encode_passages(texts)
+
+    encoder = Ending()
+    encoder.gate.clear()
+    docs = [a_doc(f"n:{i}", "x" * (policy.CHARACTERS_AT_ONCE // 2)) for i in range(300)]
+    filing = opened(OneSource(docs=docs), encoder=encoder)
+    filing.start()
+    assert encoder.busy.wait(PATIENCE_S)
+    assert pending(index, encoder) == 300 - 8
+    (missing,) = filing.settle(encoder.identity, PATIENCE_S)
+    assert missing.startswith("292 entries wait for their vector; words find them")
+    assert "`commonplace reindex`" in missing
+    encoder.gate.set()
+
+
 def test_words_are_served_while_a_backlog_is_encoded(opened, index):
     """A write and a search in the middle of 200 docs are done before the 200 are."""
     encoder = CountingEncoder()

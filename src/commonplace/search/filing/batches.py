@@ -43,14 +43,15 @@ def groups_of(
     keeps nothing of it.
     """
     group: list[tuple[Unencoded, Spans]] = []
-    chunks = 0
+    chunks = size = 0
     for doc in sorted(docs, key=lambda doc: len(doc.text)):
         spans = spans_of(encoder, doc.text)
-        if group and chunks + len(spans) > policy.CHUNKS_AT_ONCE:
-            yield group
-            group, chunks = [], 0
-        group.append((doc, spans))
         chunks += len(spans)
+        size += len(doc.text)
+        if group and (chunks > policy.CHUNKS_AT_ONCE or size > policy.CHARACTERS_AT_ONCE):
+            yield group
+            group, chunks, size = [], len(spans), len(doc.text)
+        group.append((doc, spans))
     if group:
         yield group
 

@@ -246,12 +246,20 @@ class Filing:
             # What was filed before the encoder was there, and neither `start` nor `wake` called.
             self._wake_worker()
         if pending > policy.VECTORS_SOON:
-            return (_missing(pending),)
+            return (self._missing(pending),)
         with self._state:
             if self._worker is not None and self._patient:
                 self._patient = self._state.wait_for(lambda: self._all_made, wait_s)
         pending = self._waiting(identity)
-        return (_missing(pending),) if pending else ()
+        return (self._missing(pending),) if pending else ()
+
+    def _missing(self, pending: int) -> str:
+        if pending == 1:
+            return "1 entry waits for its vector; words find it."
+        waiting = f"{pending:,} entries wait for their vector; words find them"
+        if pending > policy.VECTORS_SOON and self._shows_paths:
+            return f"{waiting}, and `commonplace reindex` makes the vectors now."
+        return f"{waiting}."
 
     def _waiting(self, identity: str) -> int:
         """Entries without a vector; an empty place beside an entry is no search's need."""
@@ -580,9 +588,3 @@ def _has_progressed(
     before: list[tuple[SourceIndexer, int]], under_way: Callable[[], list[SourceIndexer]]
 ) -> bool:
     return [(indexer, indexer.steps) for indexer in under_way()] != before
-
-
-def _missing(pending: int) -> str:
-    if pending == 1:
-        return "1 entry waits for its vector; words find it."
-    return f"{pending} entries wait for their vector; words find them."

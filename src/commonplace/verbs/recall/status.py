@@ -143,8 +143,10 @@ class RecallStatus(Struct, frozen=True, kw_only=True):
             if each.client_notes:
                 notes = counted(each.client_notes, "note", "notes")
                 yield f"{each.name} has {notes} of the clients' own besides."
-        if any(each.pending for each in self.journals):
+        if waiting := sum(each.pending or 0 for each in self.journals):
             until = "the next search" if self.encoder.state == "ready" else "the encoder is ready"
+            if waiting > policy.VECTORS_SOON and self.encoder.state == "ready":
+                until = "a server or `commonplace reindex` has made its vectors"
             yield f"What is pending is found by words alone until {until}."
 
     def _lines(self) -> Iterator[str]:
