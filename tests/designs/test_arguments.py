@@ -54,6 +54,16 @@ def test_of_the_private_journal(tool):
     assert taken(recent, "limit", "type", "days") == {"limit": 10, "type": "both", "days": 30}
 
 
+@pytest.mark.design("000-08", "000-84")
+def test_each_tool_says_when_to_use_it(tool):
+    """After the name of its journal; the private one presents itself as a place of one's own."""
+    for name in ("process_thoughts", "search_journal", "read_journal_entry", "list_recent_entries"):
+        described = tool("private", name).description
+        assert described.startswith("Private journal: ")
+        assert "\nUse it " in described
+    assert "learn, think and feel" in tool("private", "process_thoughts").description
+
+
 @pytest.mark.design("001-10", "001-11", "001-13", "001-17", "001-18", "001-20", "001-21")
 @pytest.mark.design("001-22", "001-25", "001-26", "001-27")
 def test_of_the_notebook(tool):

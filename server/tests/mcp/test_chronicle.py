@@ -125,7 +125,7 @@ def test_the_next_step_stands_outside_of_the_fence(client):
     )
 
 
-@pytest.mark.design("000-08", "004-34")
+@pytest.mark.design("004-34")
 def test_each_tool_begins_with_its_journal_and_carries_its_effects(client):
     """The first word of a description is the journal; hosts see which tools write."""
 

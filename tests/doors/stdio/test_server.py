@@ -113,7 +113,6 @@ def test_the_instructions_say_when_to_write_and_when_to_search(server):
     assert "recall before you answer" in instructions
 
 
-@pytest.mark.design("000-08")
 def test_tools_carry_their_effects(server):
     """Hosts see which tool writes."""
     listed = {t["name"]: t["annotations"] for t in server.ask("tools/list")["result"]["tools"]}

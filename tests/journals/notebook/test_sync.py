@@ -388,7 +388,6 @@ def force(team: Team, *words: str) -> None:
     team.git(1, "push", "-q", "--force", "origin", "main")
 
 
-@pytest.mark.design("001-05")
 def test_a_rewritten_remote_is_refused_until_it_is_accepted(teams):
     """Then what it lost is gone here, and what was written here since is kept."""
     team = teams(*(("a", text) for text in ("one", "two", "three")))
