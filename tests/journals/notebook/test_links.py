@@ -73,6 +73,7 @@ def test_the_first_thousand_links_of_a_text_are_indexed():
     assert len(links_of(" ".join(f"[[a{number}]]" for number in range(3000)))) == MOST_LINKS
 
 
+@pytest.mark.design("001-09")
 def test_entries_and_overviews_that_link_are_found_from_both_ends(book):
     """By id, by its beginning and by hash; overviews first, then the newest entry."""
     notes = book.open()

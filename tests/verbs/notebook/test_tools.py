@@ -391,6 +391,7 @@ def test_what_is_no_such_file(world, text):
     assert world("toc").facts["count"] == 0
 
 
+@pytest.mark.design("001-36")
 def test_a_work_context_in_the_first_line_is_one(world):
     """As the design writes it: the line leaves the text, and the search asks by it."""
     text = "work_context: debugging memory retrieval\n\n# Today\n\nIt was the stale lock."
@@ -413,6 +414,7 @@ def test_a_first_line_that_names_another_context_stays_in_the_text(world):
     assert (alone["work_context"], alone["content"]) == ("", "work_context: one")
 
 
+@pytest.mark.design("001-50")
 def test_an_equal_work_context_is_as_near_as_can_be(world):
     """Of the context alone and the context with its summary the nearer one counts."""
     long = "Nothing else was thought of for two years, whatever anybody said about it"
@@ -421,6 +423,7 @@ def test_an_equal_work_context_is_as_near_as_can_be(world):
     assert hit["work_context_score"] >= 0.95
 
 
+@pytest.mark.design("001-09")
 def test_what_links_to_a_text_is_said_where_it_is_read(world):
     """In words and as data, of a section and of an entry; of many the first twenty, and a count."""
     first = world("write", path="api", entry="Problem+json it is.").facts
