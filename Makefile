@@ -63,6 +63,7 @@ check: $(READY)
 	$(BIN)/python scripts/check_sizes.py
 	$(BIN)/python scripts/check_words.py
 	$(BIN)/python scripts/check_proofs.py
+	$(BIN)/python scripts/check_designs.py
 	$(BIN)/python scripts/make_docs.py --check
 	$(BIN)/python scripts/make_architecture.py --check
 

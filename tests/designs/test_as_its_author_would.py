@@ -141,6 +141,7 @@ def test_the_git_journal(server):
     paged = {"path": section, "start": 0, "length": 10}
     entries = journal.call("journal_list_entries", paged)["structuredContent"]["entries"]
     assert [entry["summary"] for entry in entries] == ["Errors are JSON.", "REST"]
+    assert {"id", "timestamp"} <= entries[0].keys()
     asked = {"work_context": "designing an API", "content": "errors", "salience_threshold": 0.5}
     hit = journal.call("journal_search", asked)["structuredContent"]["results"][0]
     assert {"id", "content", "combined_score", "timestamp"} <= hit.keys()
@@ -213,7 +214,18 @@ def test_memory(server):
 
 @pytest.mark.design(
     *("003-08", "003-09", "003-15", "003-33", "003-35", "003-64", "003-65", "003-67"),
-    *("003-68", "003-69", "003-71", "003-72", "003-73", "003-74", "003-76"),
+    *(
+        "003-68",
+        "003-69",
+        "003-71",
+        "003-72",
+        "003-73",
+        "003-74",
+        "003-76",
+        "003-77",
+        "003-78",
+        "003-21",
+    ),
 )
 def test_the_timeline(tmp_path):
     """Entries of a February, asked for in March by the design's own four questions."""
@@ -261,6 +273,15 @@ def test_the_timeline(tmp_path):
         memories = journal.timeline(alice).memories()
         memories.create_memory("Prefers brief responses", type="fact")
         assert [x["content"] for x in memories.list_memories()] == ["Prefers brief responses"]
+        remembered = await journal.search(alice, "", entry_types=["profile_snapshot", "fact"])
+        assert [x["content"] for x in remembered] == [
+            "Prefers brief responses",
+            "Alice is a product manager",
+        ]
+        (by_name, *_) = await journal.search(alice, "profile snapshot")
+        assert by_name["entry_type"] == "profile_snapshot"
+        listed = await journal.get_time_range(alice, feb, feb + timedelta(days=5), 0)
+        assert [x["parent_id"] for x in listed] == [None, "rollup_hourly_20250204_10"]
 
     async def use():
         async with JournalStorage(home=tmp_path / "data", timezone="UTC", clock=clock) as journal:
