@@ -60,3 +60,14 @@ def test_d(design): ...
         "001-03": ["t.py::test_a"],
         "001-04": ["t.py::TestB::test_c"],
     }
+
+
+def test_each_row_works_or_differs_for_a_reason(check_designs, capsys):
+    """None is open, and no test names a row that there is not; what is missing is named."""
+    assert check_designs.main() == 0, capsys.readouterr().out
+    rows = {row.number: row for row in check_designs.read_rows("chronicle")}
+    assert rows["004-07"].promise.startswith("`add_entry`")
+    assert "test_of_chronicle" in check_designs.said_of(rows["004-07"])
+    assert check_designs.said_of(rows["004-34"]).startswith("differs: ")
+    gone = rows["004-07"]._replace(number="004-99")
+    assert check_designs.said_of(gone) == "**open**"
