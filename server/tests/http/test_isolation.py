@@ -33,6 +33,7 @@ WRITES = {
     "timeline_add": {
         "content": f"Flew to {SECRET}",
         "at": "2020-10-07 14:05",
+        "metadata": {"projects": [SECRET]},
         "idempotency_key": KEY,
     },
     "timeline_profile": {"text": f"Likes {SECRET}."},
@@ -62,6 +63,7 @@ READS = {
     "timeline_search": [{"query": SECRET}],
     "timeline_range": [{"when": "2020-10"}, {"when": "2020-10", "level": "raw"}],
     "timeline_rollup": [{"period": "daily", "at": "2020-10-07 14:00"}],
+    "timeline_trends": [{"when": "2020-10"}, {}],
     "timeline_profile": [{}],
     "timeline_context": [{"query": SECRET}],
     "memory_search": [{"query": SECRET}],

@@ -18,6 +18,7 @@ TOOLS = [
     "timeline_search",
     "timeline_range",
     "timeline_rollup",
+    "timeline_trends",
     "timeline_profile",
     "timeline_context",
 ]
@@ -25,19 +26,19 @@ WRITING = {"timeline_add", "timeline_profile"}
 
 
 def test_the_toolset_is_offered_when_it_is_asked_for():
-    """Not by default, so that a client is not handed six tools more."""
+    """Not by default, so that a client is not handed seven tools more."""
     assert "timeline" in TOOLSETS
     assert "timeline" not in PARTS[DEFAULT]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_the_sdks_client_uses_the_six_tools(client, mode):
+def test_the_sdks_client_uses_its_tools(client, mode):
     """Recorded, searched, listed, read by period, opened down to the entry; errors are errors."""
 
     async def scenario():
         async with client("timeline,recall", model=False, mode=mode) as session:
             tools = {tool.name: tool for tool in (await session.list_tools()).tools}
-            assert list(tools)[:6] == TOOLS
+            assert list(tools)[:7] == TOOLS
             for name in TOOLS:
                 assert tools[name].annotations.read_only_hint is (name not in WRITING)
 
@@ -74,7 +75,7 @@ def test_the_sdks_client_uses_the_six_tools(client, mode):
 
 
 def test_a_read_only_server_offers_no_write(client):
-    """The other four stay, and recall's."""
+    """The other five stay, and recall's."""
 
     async def scenario():
         async with client("timeline,recall", model=False, COMMONPLACE_READ_ONLY="1") as session:

@@ -96,7 +96,12 @@ def numbers_of(figures: Figures) -> dict[str, float | str]:
 
 def render_numbers(numbers: Mapping[str, Any]) -> str:
     """The numbers of a period in a line, `3.5 hours worked, productivity 7`; empty for none."""
-    return ", ".join(said.format(numbers[x]) for x, said in _NUMBERS.items() if x in numbers)
+    shown = []
+    for name, said in _NUMBERS.items():
+        if name in numbers:
+            one = numbers[name] == 1
+            shown.append((said.replace("s ", " ", 1) if one else said).format(numbers[name]))
+    return ", ".join(shown)
 
 
 _HOUR = re.compile(

@@ -72,6 +72,20 @@ def test_numbers_that_entries_carry(world):
     assert "<title>2026-10-06: 6</title>" in text
 
 
+def test_a_week_beside_the_last_and_the_mean(world):
+    """With an arrow, and the course of the projects, escaped."""
+    for at in ("2026-10-06 10:10", "2026-10-13 10:20", "2026-10-13 11:00"):
+        metadata = {"projects": ["a <b>b</b>"]}
+        world.call("timeline", "timeline_add", content="tests", at=at, metadata=metadata)
+    world.app.timeline_commands().roll_up()
+    answer = page(world, when="2026-W42", period="week")
+    words = words_of(answer)
+    assert "2026-W42 beside 2026-W41, and the mean of the one before" in words
+    assert "entries 2 1 1 ↑" in words
+    assert "Steady: a <b>b</b>" in words
+    assert "<b>b</b>" not in answer.text
+
+
 def test_figures_and_what_entries_named(world):
     """The figures in a line, milestones and blockers in lists; in the calendar with its summary."""
     at = datetime(2026, 10, 6, 10, tzinfo=UTC)

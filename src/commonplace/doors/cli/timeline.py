@@ -40,7 +40,7 @@ from commonplace.doors.cli.short_refs import (
     remember,
     whole_ref,
 )
-from commonplace.doors.cli.verb_commands import VerbCommand, verb_option, verb_options
+from commonplace.doors.cli.verb_commands import VerbCommand, verb_options
 from commonplace.journals.timeline.entry import PROFILE, RAW, indexed_kinds
 from commonplace.verbs.timeline.tools import TimelineTools
 
@@ -192,21 +192,17 @@ def profile(text: tuple[str, ...], as_json: bool) -> None:
     show(call("timeline_profile", {"text": given}, defers_filing=True), as_json)
 
 
-@timeline.command(short_help="Count entries, hours, projects and tags over time.")
-@verb_option(TimelineTools.timeline_search, "when")
-@verb_option(TimelineTools.timeline_search, "since")
-@verb_option(TimelineTools.timeline_search, "until")
-@click.option(
-    "--period",
-    type=click.Choice(["hourly", "daily", "weekly", "monthly", "yearly"]),
-    help="Length of the periods (default: what fits the time).",
-)
-@common_options
-def trends(period: str | None, as_json: bool, **given: Any) -> None:
-    """Count entries, active hours, projects and tags over time; counted, never guessed."""
-    with opened() as app:
-        phrases = {name: phrase or "" for name, phrase in given.items()}
-        show(app.timeline_commands().trends(period=period or "", **phrases), as_json)
+VerbCommand(
+    "timeline",
+    TimelineTools.timeline_trends,
+    "trends",
+    """Compare a period with the last one and the mean, and count over time; never guessed.
+
+    What gains speed and what has stalled is said by a rule of its entries.
+    """,
+    short_help="Compare periods, and count entries and projects over time.",
+    is_list=False,
+).add_to(timeline)
 
 
 @timeline.command(

@@ -113,7 +113,7 @@ def _record(service: TimelineService, commands: TimelineCommands, home: Path, sa
         "from hours, weeks and months from days, the year from months. No model was asked: the\n"
         "numbers are counted, and every sentence stands in an entry.",
     )
-    trends = commands.trends(period="monthly")
+    trends = TimelineTools(service).timeline_trends(period="monthly")
     say("commonplace timeline trends --period monthly", _text_of(trends))
 
 

@@ -7,18 +7,21 @@ computed: else the cost is that of the periods that are shown.
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
-from commonplace.core.clock import parse_time, render_time
+from commonplace.core.clock import parse_time, periods_in, render_time
 from commonplace.core.rollups import Figures
+from commonplace.core.values import Interval
 from commonplace.db.sqlite import snapshot
+from commonplace.journals.timeline.comparison import MOST_BEFORE, Comparison
 from commonplace.journals.timeline.due_periods import MADE_FROM, is_open, smaller_of, span_at
 from commonplace.journals.timeline.figures import merged, parse_figures
 from commonplace.journals.timeline.queries import entry_of, sql
 from commonplace.journals.timeline.rollup_input import has_raw
-from commonplace.journals.timeline.trends import Trend, Trends, list_spans, trend_of
+from commonplace.journals.timeline.trends import Trend, Trends, list_spans, recorded_span, trend_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,10 +30,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from commonplace.core.clock import Level
-    from commonplace.core.values import Interval
     from commonplace.journals.timeline.due_periods import PeriodSpan
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.rollups import Computed, Rollups
+
+_TICK = timedelta(microseconds=1)
 
 PeriodState: TypeAlias = Literal["fresh", "older", "open", "unmade", "expired"]
 """Of a period's summary: up to date, or older than its entries; or not there, since the period goes
@@ -98,8 +102,55 @@ class PeriodReader:
         computes: `due`: all that is not rolled up; `open`: what goes on, the rest is named as
         behind. Raises: Invalid where there are more than 1,000 periods; Unavailable.
         """
-        periods: list[Trend] = []
         spans = [*list_spans(self._rollups, interval, level)]
+        periods = self._trends_of(spans, computes)
+        total = merged([each.figures for each in periods])
+        return Trends(level=level, periods=tuple(periods), total=total)
+
+    def compare(self, level: Level, at: datetime, *, computes: Computed) -> Comparison | None:
+        """The period that holds an instant beside those before it; None where nothing is recorded.
+
+        Those before the first entry do not count. computes: as `list_trends` takes it. Raises:
+        Unavailable.
+        """
+        recorded, zone = recorded_span(self._journal), self._journal.zone
+        if recorded is None:
+            return None
+        spans = [span_at(at, level, zone)]
+        while len(spans) < MOST_BEFORE + 2 and spans[-1].start > recorded[0]:
+            spans.append(span_at(spans[-1].start - _TICK, level, zone))
+        now, *before = reversed(self._trends_of(spans[::-1], computes))
+        passed = self._journal.clock() - now.start
+        is_open = passed < now.end - now.start
+        cut = self._until(spans[1], passed, computes) if is_open and before else None
+        return Comparison(
+            level=level,
+            now=now,
+            is_open=is_open,
+            last=cut or next((x for x in before[:1] if not x.expired), None),
+            is_cut=cut is not None,
+            before=tuple(x for x in before if not x.expired),
+        )
+
+    def _until(self, span: PeriodSpan, passed: timedelta, computes: Computed) -> Trend | None:
+        """A period up to some time after its start; None where too little detail is kept of it.
+
+        To the hour, of a year to the day.
+        """
+        finer: Level = "day" if span.level == "year" else "hour"
+        if span.level == "hour":
+            return None
+        end = min(span.start + passed, span.end)
+        parts = periods_in(Interval(start=span.start, end=end), finer, span.zone)
+        spans = [span_at(x.start, finer, span.zone) for x in parts if x.start is not None]
+        found = self._trends_of(spans, computes)
+        if any(x.expired for x in found):
+            return None
+        return trend_of(span, merged([x.figures for x in found]))
+
+    def _trends_of(self, spans: Sequence[PeriodSpan], computes: Computed) -> list[Trend]:
+        """What is counted in periods of one level that follow one another, oldest first."""
+        periods: list[Trend] = []
         with self._journal.database.reading() as conn:
             if spans and conn is not None:
                 asked = self._asked(spans)
@@ -117,8 +168,7 @@ class PeriodReader:
                         periods.append(self._unstored_trend(conn, span, computes))
                     else:
                         periods.append(trend_of(span, figures, is_behind=is_behind))
-        total = merged([each.figures for each in periods])
-        return Trends(level=level, periods=tuple(periods), total=total)
+        return periods
 
     def _within(self, conn: sqlite3.Connection, span: PeriodSpan) -> Iterator[StoredPeriod]:
         smaller = MADE_FROM[span.level]

@@ -1,4 +1,4 @@
-"""The timeline's verbs for people alone: drill down, see trends, roll up what is due, import.
+"""The timeline's verbs for people alone: drill down, roll up what is due, import.
 
 Offered to no model; each gives an answer, as a tool does.
 """
@@ -31,13 +31,11 @@ from commonplace.journals.timeline.entry import (
 from commonplace.journals.timeline.model_texts import MOST_FAILURES
 from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.period_reader import PeriodReader, StoredPeriod
-from commonplace.verbs.answers import CAUTION, answer_of, interval_facts, time_lines
+from commonplace.verbs.answers import CAUTION, answer_of, interval_facts
 from commonplace.verbs.renderer import Renderer
 from commonplace.verbs.timeline.drill_down import drill_down, with_others
-from commonplace.verbs.timeline.lines import NOTHING, figures_lines, state_of, when_of
-from commonplace.verbs.timeline.reading import parse_interval, read_period
-from commonplace.verbs.timeline.service import parse_period
-from commonplace.verbs.timeline.trend_lines import trend_lines
+from commonplace.verbs.timeline.lines import figures_lines, state_of, when_of
+from commonplace.verbs.timeline.reading import read_period
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -177,18 +175,6 @@ class TimelineCommands:
             depth=reached,
             above=tuple(sorted(above)),
         )
-
-    def trends(
-        self, *, when: str = "", since: str = "", until: str = "", period: str = ""
-    ) -> Answer:
-        """How much was recorded in each period of a time, and of what; counted, never guessed."""
-        service = self._service
-        interval = parse_interval(service, when=when, since=since, until=until)
-        trends = service.trends(interval, level=parse_period(period) if period else None)
-        lines = time_lines(interval, service.zone)
-        is_any = any(x.figures.entries or x.expired for x in trends.periods)
-        lines += [*trend_lines(trends, service.zone)] if is_any else [NOTHING]
-        return answer_of(lines, lambda: {"interval": interval_facts(interval), **trends.as_dict()})
 
     def status(self) -> Answer:
         """What is kept, what is due, and what retention and models would do."""

@@ -6,6 +6,7 @@ Values in, values out: `lines` and `tools` beside it put them into words.
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock, Level
     from commonplace.core.former_texts import FormerTexts
     from commonplace.core.present import Present
+    from commonplace.journals.timeline.comparison import Comparison
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.feed import Feeding
     from commonplace.journals.timeline.journal import Deleted
@@ -62,6 +64,7 @@ _AT_ONCE = 400
 _AT_ONCE_S = 0.5
 _AFTER_DELETING_S = 5.0
 _PERIODS_SHOWN = 62
+_TICK = timedelta(microseconds=1)
 _DAYS: Mapping[Level, int] = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
@@ -423,6 +426,17 @@ class TimelineService:
             fitting = [x for x, each in _DAYS.items() if days / each <= _PERIODS_SHOWN]
             level = fitting[0] if fitting else "year"
         return PeriodReader(self.rollups).list_trends(within, level, computes=computes)
+
+    def compare(
+        self, level: Level, interval: Interval | None, *, computes: Computed = "due"
+    ) -> Comparison | None:
+        """The last period of a span that has begun, beside those before it; None for no entry.
+
+        Raises: Unavailable.
+        """
+        end, now = interval.end if interval else None, self.clock()
+        at = min(now, end - _TICK) if end else now
+        return PeriodReader(self.rollups).compare(level, at, computes=computes)
 
     def _erase(self) -> None:
         """Erase once what was deleted before and is left, as where that process was killed."""

@@ -28,6 +28,8 @@ from commonplace.verbs.timeline.lines import (
     rollup_answer,
 )
 from commonplace.verbs.timeline.reading import find_id, parse_interval, read_named
+from commonplace.verbs.timeline.service import parse_period
+from commonplace.verbs.timeline.trend_lines import compared_level, comparison_lines, trend_lines
 from commonplace.verbs.times import naming, read_as_of, read_at
 from commonplace.verbs.toolset import Arg, Effects, Tool, Toolset
 
@@ -38,11 +40,14 @@ if TYPE_CHECKING:
 
 RangeLevel: TypeAlias = Literal["all", "raw", "hourly", "daily", "weekly", "monthly", "yearly"]
 
+TrendPeriod: TypeAlias = Literal["auto", "hourly", "daily", "weekly", "monthly", "yearly"]
+
 NO_PROFILE = "No profile is kept yet."
 
 _GUIDE = """\
 There is a timeline of what happens, summed up by hour, day, week, month and year. Gather what to \
-know with timeline_context, and ask timeline_rollup how a day, a month or a year went."""
+know with timeline_context, ask timeline_rollup how a day, a month or a year went, and \
+timeline_trends how this week compares with the last."""
 
 _WRITING_GUIDE = "Record in the timeline with timeline_add what was done or said."
 
@@ -74,6 +79,7 @@ class TimelineTools:
                 Tool(run=cls.timeline_search, title="Search the timeline"),
                 Tool(run=cls.timeline_range, title="List a time of the timeline"),
                 Tool(run=cls.timeline_rollup, title="Read how a period went"),
+                Tool(run=cls.timeline_trends, title="Compare periods"),
                 Tool(
                     run=cls.timeline_profile,
                     title="Read or store the profile",
@@ -196,6 +202,39 @@ class TimelineTools:
             shown = opening(at.strip(), 60)
             notes = [f"{shown!r} goes on after this period: it is the first one of it."]
         return rollup_answer(found, service.zone, notes)
+
+    def timeline_trends(
+        self,
+        *,
+        when: Annotated[str, Arg("Only this time: 'this year', '2026-10'.")] = "",
+        since: Annotated[str, Arg("Only from its start on.")] = "",
+        until: Annotated[str, Arg("Only to its end.")] = "",
+        period: Annotated[TrendPeriod, Arg("Length of the periods; auto: what fits.")] = "auto",
+    ) -> Answer:
+        """Timeline: compare a period with the last one and the mean, and see trends.
+
+        Use it for 'how does this week compare' and 'which project has stalled'. Returns numbers
+        with arrows, which projects accelerate or have stalled, and what each period counts.
+        """
+        service = self._service
+        interval = parse_interval(service, when=when, since=since, until=until)
+        level = None if period == "auto" else parse_period(period)
+        trends = service.trends(interval, level=level)
+        compared = service.compare(compared_level(trends, is_auto=level is None), interval)
+        lines = time_lines(interval, service.zone)
+        if any(x.figures.entries or x.expired for x in trends.periods):
+            lines += [*comparison_lines(compared), ""] if compared else []
+            lines += [*trend_lines(trends, service.zone)]
+        else:
+            lines += [NOTHING]
+        return answer_of(
+            lines,
+            lambda: {
+                "interval": interval_facts(interval),
+                **trends.as_dict(),
+                "comparison": compared.as_dict() if compared else None,
+            },
+        )
 
     def timeline_profile(
         self, *, text: Annotated[str, Arg("Who the user is now, whole; none to read.")] = ""

@@ -16,11 +16,60 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import tzinfo
 
+    from commonplace.core.clock import Level
     from commonplace.core.rollups import Figures
+    from commonplace.journals.timeline.comparison import Comparison
     from commonplace.journals.timeline.trends import Trends
 
 _BAR = 24
 _NAMES_SHOWN = 10
+_WIDEST = len("productivity score")
+
+
+def comparison_lines(found: Comparison) -> Iterator[str]:
+    """A period beside the last one and the mean, and what gains speed or stands still."""
+    now, last = found.now.key, "" if found.last is None else found.last.key
+    yield compared_title(found)
+    if not last:
+        return
+    width = max(len(now), len(last), 7)
+    yield f"{'':{_WIDEST}}  {now:>{width}}  {last:>{width}}  {'MEAN':>{width}}"
+    for row in found.rows:
+        cells = "".join(f"  {render_number(x):>{width}}" for x in (row.now, row.last, row.mean))
+        yield f"{row.name.replace('_', ' '):{_WIDEST}}{cells}  {row.arrow}".rstrip()
+    yield from (visible_line(line) for line in course_lines(found))
+
+
+def compared_level(trends: Trends, *, is_auto: bool) -> Level:
+    """Which periods are compared where trends are shown: where nobody chose days, weeks of them."""
+    days = is_auto and trends.level == "day" and len(trends.periods) > 1
+    return "week" if days else trends.level
+
+
+def compared_title(found: Comparison) -> str:
+    """What is compared with what."""
+    if found.last is None:
+        return f"{found.now.key}: nothing is kept of the period before it to compare it with."
+    state = " so far" if found.is_open else ""
+    same = " to the same time" if found.is_cut else ""
+    mean = "the one before" if found.mean_of == 1 else f"the {found.mean_of} before"
+    return f"{found.now.key}{state} beside {found.last.key}{same}, and the mean of {mean}"
+
+
+def course_lines(found: Comparison) -> Iterator[str]:
+    """What gains speed or stands still: all of it, then the projects of each course."""
+    courses, judged = found.courses, found.judged
+    by_course: dict[str, list[str]] = {}
+    for name, course in courses.items():
+        by_course.setdefault(course, []).extend([name] if name else [])
+    if judged is not None and "" in courses:
+        yield f"Course, by {judged.key} against those before: {courses['']}"
+    yield from (f"{label.capitalize()}: {', '.join(x)}" for label, x in by_course.items() if x)
+
+
+def render_number(value: float | None) -> str:
+    """A number in few figures; empty for none."""
+    return "" if value is None else f"{value:,.4g}" if value % 1 else f"{value:,.0f}"
 
 
 def trend_lines(found: Trends, zone: tzinfo) -> Iterator[str]:

@@ -13,6 +13,12 @@ from commonplace.doors.web.visit import WebPage
 from commonplace.journals.timeline.entry import LEVELS
 from commonplace.verbs.timeline.reading import parse_interval
 from commonplace.verbs.timeline.service import parse_period
+from commonplace.verbs.timeline.trend_lines import (
+    compared_level,
+    compared_title,
+    course_lines,
+    render_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,10 +62,28 @@ def timeline(visit: Visit) -> WebPage:
             }
             values["former"] = [each for each in kept if each.ref != profile.ref][:_PROFILES]
         values["trends"] = trends
+        values |= _compared(visit, trends, interval, is_auto=level is None)
         values["behind"] = sum(each.is_behind for each in trends.periods)
         values["interval"] = render_interval(interval, visit.zone) if interval else ""
         values |= _drawn(visit, trends)
     return WebPage(template="timeline.html", title="Timeline", values=values)
+
+
+def _compared(
+    visit: Visit, trends: Trends, interval: Interval | None, *, is_auto: bool
+) -> Mapping[str, object]:
+    """A period beside the last one and the mean, and what gains speed or stands still."""
+    level = compared_level(trends, is_auto=is_auto)
+    found = visit.app.timeline.service().compare(level, interval, computes="open")
+    if found is None or found.last is None:
+        return {"compared": None}
+    numbers = [
+        (x.name.replace("_", " "), *map(render_number, (x.now, x.last, x.mean)), x.arrow)
+        for x in found.rows
+    ]
+    courses = [visit.shown(line) for line in course_lines(found)]
+    keys = (found.now.key, found.last.key)
+    return {"compared": compared_title(found), "keys": keys, "rows": numbers, "courses": courses}
 
 
 def _drawn(visit: Visit, trends: Trends) -> Mapping[str, object]:
