@@ -160,11 +160,10 @@ class OwnerContext(ABC):
         self.defers_filing = defers_filing
         self.wiring = threading.RLock()
         """Held while something is made, so that it is made once."""
-
-    @property
-    def folder(self) -> Path:
+        self.folder = shared.folder_of(settings.owner)
         """What of this owner is only ours, and lies nowhere else."""
-        return self.shared.folder_of(self.settings.owner)
+        self.reach = shared.reach_of(settings.owner)
+        """What depends on which folders this owner reaches: see `ProcessContext.reach_of`."""
 
     def make_folder(self, folder: Path) -> None:
         """Make a journal's folder below `self.folder`, which may be missing too.
@@ -173,11 +172,6 @@ class OwnerContext(ABC):
         """
         make_owner_folder(self.settings.home / "users", self.settings.owner)
         make_folder(folder)
-
-    @property
-    def reach(self) -> Path:
-        """What depends on which folders this owner reaches: see `ProcessContext.reach_of`."""
-        return self.shared.reach_of(self.settings.owner)
 
     @property
     def encoder(self) -> EncoderSlot:

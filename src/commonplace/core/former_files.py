@@ -9,7 +9,6 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import NotFound
 from commonplace.core.files import (
     make_folder,
     remove_file,
@@ -53,11 +52,11 @@ class FormerFiles:
 
     def list_ids(self) -> list[str]:
         """The ids of all, the newest edit first; see the port."""
-        try:
-            with translated(self.folder):
+        with translated(self.folder):
+            try:
                 names = os.listdir(self.folder)
-        except NotFound:
-            return []
+            except FileNotFoundError:
+                return []
         ids = (x.removesuffix(_SUFFIX) for x in names if x.endswith(_SUFFIX))
         return sorted(ids, reverse=True)
 

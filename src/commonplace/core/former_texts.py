@@ -308,8 +308,11 @@ class FormerTexts:
 
     def _sweep(self, store: KeepsFormerTexts) -> bool:
         """Erase what is over in a store; whether nothing of it is left."""
+        ids = store.list_ids()
+        if not ids:
+            return True
         oldest = new_id(self._clock() - timedelta(days=self.keep_days), bytes(10))
-        over = [each for each in store.list_ids() if each < oldest or not self.keep_days]
+        over = [each for each in ids if each < oldest or not self.keep_days]
         if over and self.keep_days and not self._is_borne_out():
             return False
         if over:

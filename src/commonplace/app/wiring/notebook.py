@@ -11,7 +11,6 @@ from commonplace.core.files import may_exist
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from commonplace.app.owner_context import OwnerContext
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
@@ -35,10 +34,7 @@ class NotebookWiring:
     def __init__(self, context: OwnerContext) -> None:
         self._context = context
         self.wiring = context.wiring
-
-    @property
-    def _folder(self) -> Path:
-        return self._context.settings.notebook.path or self._context.folder / "notebook"
+        self._folder = context.settings.notebook.path or context.folder / "notebook"
 
     @locked_cached_property
     def journal(self) -> Notebook:

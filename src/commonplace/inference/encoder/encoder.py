@@ -53,17 +53,13 @@ class OnnxEncoder:
 
     def __init__(self, weights: Weights, graph: Graph, tokens: Tokens) -> None:
         self._profile = weights.profile
-        self._identity = weights.identity
+        self.identity = weights.identity
+        """Name, dimensions, pooling, normalisation, and the first 8 hex of the weights' sha256."""
         self._graph = graph
         self._tokens = tokens
         self._chunk_tokens = CHUNK_TOKENS - tokens.count(weights.profile.passage_prefix)
         self._waited_for = _Runner(graph)
         self._aside = _Runner(graph, niceness=ASIDE_NICENESS)
-
-    @property
-    def identity(self) -> str:
-        """Name, dimensions, pooling, normalisation, and the first 8 hex of the weights' sha256."""
-        return self._identity
 
     @property
     def dimensions(self) -> int:

@@ -264,7 +264,7 @@ class GitRepository:
 def is_repository(folder: Path) -> bool:
     """Whether a folder is a repository itself, by its files alone. Never raises."""
     with contextlib.suppress(OSError, CommonplaceError):
-        return _locate(folder) is not None
+        return _find_git_dir(folder) is not None
     return False
 
 
@@ -275,14 +275,15 @@ def find_repository(folder: Path) -> GitRepository:
     """
     folder = Path(os.path.realpath(folder))
     with translated(folder):
-        found = _locate(folder)
-    if found is None:
+        git_dir = _find_git_dir(folder)
+    if git_dir is None:
         raise NotFound(
             "There is no notebook in {place}.",
             hint="Make one: commonplace notebook init {place}",
             place=folder,
         )
-    return found
+    common_dir = _common_dir(git_dir)
+    return GitRepository(folder, git_dir=git_dir, common_dir=common_dir, is_bare=git_dir == folder)
 
 
 def init_repository(folder: Path) -> GitRepository:
@@ -306,12 +307,11 @@ def init_repository(folder: Path) -> GitRepository:
     return find_repository(folder)
 
 
-def _locate(folder: Path) -> GitRepository | None:
+def _find_git_dir(folder: Path) -> Path | None:
+    """The folder that git keeps for a work tree; a bare repository is one itself."""
     git_dir = folder / ".git"
     if os.path.isdir(git_dir):
-        return GitRepository(
-            folder, git_dir=git_dir, common_dir=_common_dir(git_dir), is_bare=False
-        )
+        return git_dir
     if os.path.isfile(git_dir):
         pointer = _POINTER.fullmatch(_read_small(git_dir))
         target = Path(os.path.realpath(folder / pointer["path"])) if pointer else None
@@ -321,9 +321,9 @@ def _locate(folder: Path) -> GitRepository | None:
                 hint="Run: git -C {place} worktree repair.",
                 place=folder,
             )
-        return GitRepository(folder, git_dir=target, common_dir=_common_dir(target), is_bare=False)
+        return target
     if os.path.isfile(folder / "HEAD") and os.path.isdir(folder / "objects"):
-        return GitRepository(folder, git_dir=folder, common_dir=folder, is_bare=True)
+        return folder
     return None
 
 

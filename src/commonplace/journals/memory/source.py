@@ -59,8 +59,12 @@ class MemorySource:
     def scan(self, since: Since) -> Iterator[Change]:
         """Puts and drops of what changed since, in the order it did; else of all that differs.
 
+        None while there is no file: what was filed stays.
+
         Raises: Unavailable where the file cannot be read.
         """
+        if not self._database.exists:
+            return  # a file that is gone is not an empty one
         name, _, known = (since.mark or "").partition(" ")
         state = self._database.ask("state")
         if state and state[0][0] == name and known.isdecimal():

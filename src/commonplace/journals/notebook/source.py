@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.clock import local_date, render_date
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import may_exist
 from commonplace.core.values import Doc, Drop, Put, superseding_tags
 from commonplace.journals.git.history import read_history
 from commonplace.journals.git.trees import compare_trees
@@ -83,6 +84,8 @@ class NotebookSource:
         is read, and what differs from the stamps is handed over. Entries that have expired are
         dropped. Raises: Unavailable, Denied.
         """
+        if not may_exist(self._notebook.folder):
+            return  # a folder that is gone is not an empty one
         repo = self._notebook.repo
         head = self._notebook.ledger.catch_up()
         self._note_ends()

@@ -28,6 +28,7 @@ class TrustedNotes:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._known: dict[str, tuple[str, dict[str, str]]] = {}
+        self._paths: dict[str, str] = {}
 
     def token(self, root: str) -> str:
         """What changes with the notes of a root that are trusted; empty where none is."""
@@ -75,7 +76,9 @@ class TrustedNotes:
         return count
 
     def _path_of(self, root: str) -> str:
-        return os.path.join(self._folder, _name_of(root)) if self._folder else ""
+        if root not in self._paths:
+            self._paths[root] = os.path.join(self._folder, _name_of(root)) if self._folder else ""
+        return self._paths[root]
 
 
 def path_in_trusted(content: bytes) -> str:

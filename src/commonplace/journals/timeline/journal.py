@@ -541,8 +541,10 @@ class TimelineJournal:
                 return found
             for ref in refs:
                 own = ref.startswith(f"{JOURNAL}:")
-                query, key = ("above_id", "id") if own else ("above_ref", "ref")
-                rows = conn.execute(sql()[query], {key: id_of(ref)}).fetchall()
+                query, asked = (
+                    ("above_id", {"id": id_of(ref)}) if own else ("above_ref", {"ref": ref})
+                )
+                rows = conn.execute(sql()[query], asked).fetchall()
                 found[ref] = frozenset(ref_of(x) for (x,) in rows) if rows else frozenset()
         return found
 

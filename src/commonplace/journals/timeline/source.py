@@ -57,8 +57,12 @@ class TimelineSource:
     def scan(self, since: Since) -> Iterator[Change]:
         """Puts and drops of what changed since, in the order it did; else of all that differs.
 
+        None while there is no file: what was filed stays.
+
         Raises: Unavailable where the file cannot be read.
         """
+        if not self._journal.exists:
+            return  # a file that is gone is not an empty one
         name, _, known = (since.mark or "").partition(" ")
         state = self._ask("state")
         goes_on = bool(state) and f"{state[0][0]}{FORM}" == name and known.isdecimal()

@@ -9,6 +9,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import local_date, render_date
+from commonplace.core.files import may_exist
 from commonplace.core.values import Doc, Drop, Put
 from commonplace.journals.transcripts.client_memory import PREFIX
 from commonplace.journals.transcripts.message import (
@@ -55,6 +56,8 @@ class TranscriptSource:
         came or went by hand; the text of what is known is not read again.
         Raises: Denied, Unavailable where the files cannot be read.
         """
+        if not may_exist(self._store.folder):
+            return  # a folder that is gone is not an empty one
         now = self._store.mark()
         is_same_folder = since.mark is not None and _folder_of(since.mark) == _folder_of(now)
         if not is_same_folder:

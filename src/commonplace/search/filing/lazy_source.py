@@ -1,6 +1,6 @@
 """A source that may not be there yet: it is looked for whenever the index asks, and then followed.
 
-Never opens a journal that is not there, and never takes one that is gone for one that is empty.
+Never opens a journal that is not there, and asks nothing but the source once it was.
 """
 
 from __future__ import annotations
@@ -29,27 +29,23 @@ class LazySource:
     def __init__(
         self, name: str, *, is_there: Callable[[], bool], find: Callable[[], Source]
     ) -> None:
-        self._name = name
+        self.name = name
         self._is_there = is_there
         self._find = find
         self._found: Source | None = None
 
-    @property
-    def name(self) -> str:
-        """Its name, there or not."""
-        return self._name
-
     def mark(self) -> str:
-        """The source's own; empty while it is not there."""
-        return self._source().mark() if self._is_there() else ""
+        """The source's own; empty until it is there."""
+        source = self._found or self._look()
+        return source.mark() if source is not None else ""
 
     def scan(self, since: Since) -> Iterator[Change]:
-        """The source's own changes; none while it is not there: what was filed stays."""
-        if self._is_there():
-            yield from self._source().scan(since)
+        """The source's own changes; none until it is there."""
+        source = self._found or self._look()
+        return iter(()) if source is None else source.scan(since)
 
-    def _source(self) -> Source:
-        if self._found is None:
+    def _look(self) -> Source | None:
+        if self._is_there():
             self._found = self._find()
         return self._found
 
@@ -60,7 +56,10 @@ class LazyLineage:
     def __init__(self, *, is_there: Callable[[], bool], find: Callable[[], Lineage]) -> None:
         self._is_there = is_there
         self._find = find
+        self._found: Lineage | None = None
 
     def above(self, refs: Sequence[str]) -> Mapping[str, frozenset[str]]:
         """The refs of all summaries each of these went into; never raises."""
-        return self._find().above(refs) if self._is_there() else {}
+        if self._found is None and self._is_there():
+            self._found = self._find()
+        return {} if self._found is None else self._found.above(refs)

@@ -281,7 +281,7 @@ def _notes(service: RecallService, notes: Sequence[str]) -> tuple[str, ...]:
 def _renderer(service: RecallService) -> Renderer:
     @cache
     def place_of(journal: str, scope: str) -> str:
-        opener = service.journals.get(journal)
+        opener = service.journals.get(journal) if scope else None
         place = scope if opener is None else opener.place_of(scope)
         return place if service.shows_paths or not place else shown_name(scope)
 
