@@ -14,7 +14,7 @@ from bench.figures import Figure, Spread
 from bench.homes import Home
 from commonplace.app import App
 from commonplace.config.settings import read_settings
-from commonplace.core.tokens import tokens_in
+from commonplace.core.text import tokens_in
 from commonplace.verbs.selection import merge_toolsets
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ import numpy as np
 
 from bench.retrieval_figures import BUDGETS
 from bench.retrieval_library import LIMIT, judged_refs, shown_share
-from commonplace.core.text import query_terms
-from commonplace.core.tokens import TOKEN_BYTES
+from commonplace.core.text import TOKEN_BYTES, query_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ from bench.situations import NO_TOOL, SITUATIONS, claims_of, situation_figure
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
-from commonplace.core.tokens import tokens_in
+from commonplace.core.text import tokens_in
 from commonplace.verbs.selection import merge_toolsets
 from commonplace_testing.language import ScriptedLanguage
 

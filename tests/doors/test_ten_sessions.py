@@ -17,7 +17,7 @@ from tests.doors.real_clients import claude_session, plain_environment
 from tests.doors.scripted_model import ScriptedModel, call
 from tests.doors.setup.commands import setup
 
-from commonplace.core.tokens import tokens_in
+from commonplace.core.text import tokens_in
 
 pytestmark = [*needs_clients, pytest.mark.world]
 

@@ -307,3 +307,12 @@ def json_kind(value: object) -> str:
         return "an object"
     kinds = {bool: "a boolean", str: "a string", list: "a list", int: "a number", float: "a number"}
     return kinds.get(type(value), type(value).__name__)
+
+
+TOKEN_BYTES = 4
+"""Bytes of UTF-8 that count as one token: about four letters of English, one sign of Chinese."""
+
+
+def tokens_in(text: str) -> int:
+    """How many tokens a text counts as, rounded up; a lone surrogate counts as one byte."""
+    return -(-len(text.encode("utf-8", "replace")) // TOKEN_BYTES)

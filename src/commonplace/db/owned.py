@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from commonplace.db.hiding import HiddenRows
-    from commonplace.db.sqlite import Transaction, Using
+    from commonplace.db.sqlite import HiddenRows, Transaction, Using
 
 _WAL_LIMIT = 4 * 1024 * 1024
 

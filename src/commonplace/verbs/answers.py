@@ -12,8 +12,7 @@ from commonplace.core.brief_item import CLIENT, OWN
 from commonplace.core.clock import local_date, render_date, render_interval, to_local
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import fenced, visible, visible_line
-from commonplace.core.text import counted, nearest, opening, shown_now
-from commonplace.core.tokens import tokens_in
+from commonplace.core.text import counted, nearest, opening, shown_now, tokens_in
 from commonplace.core.values import Answer
 
 if TYPE_CHECKING:

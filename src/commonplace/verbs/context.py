@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import fenced
-from commonplace.core.tokens import TOKEN_BYTES
+from commonplace.core.text import TOKEN_BYTES
 
 if TYPE_CHECKING:
     from commonplace.core.values import Interval

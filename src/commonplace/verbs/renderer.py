@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from commonplace.core.clock import local_date, render_date, render_instant
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.refs import short_ref
-from commonplace.core.text import excerpt, query_terms
-from commonplace.core.tokens import TOKEN_BYTES
+from commonplace.core.text import TOKEN_BYTES, excerpt, query_terms
 from commonplace.core.values import Answer
 from commonplace.search.policy import SHOWN_LENGTH
 from commonplace.verbs.answers import (

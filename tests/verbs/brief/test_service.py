@@ -15,7 +15,7 @@ from tests.repositories import add_work_tree, make_repository
 from commonplace.app import App
 from commonplace.config.quick import read_quick
 from commonplace.config.settings import read_settings
-from commonplace.core.tokens import tokens_in
+from commonplace.core.text import tokens_in
 from commonplace.journals.transcripts.store import TranscriptStore
 from commonplace.verbs.brief.project import find_root
 from commonplace.verbs.brief.service import NOT_MADE, BriefQuestion, make_brief

@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from commonplace.core.clock import micros
 from commonplace.core.text import fold_name
-from commonplace.index.sqlite.columns import read_column, read_columns
-from commonplace.index.sqlite.docs import SECOND_BITS, plain
+from commonplace.index.sqlite.docs import SECOND_BITS, plain, read_column, read_columns
 
 if TYPE_CHECKING:
     import sqlite3

@@ -11,8 +11,7 @@ import numpy as np
 
 from commonplace.index.scoring.score import posting_of
 from commonplace.index.scoring.stems import question_stems
-from commonplace.index.sqlite.columns import read_column
-from commonplace.index.sqlite.docs import prefix_end
+from commonplace.index.sqlite.docs import prefix_end, read_column
 
 if TYPE_CHECKING:
     import sqlite3

@@ -19,8 +19,7 @@ from commonplace.core.errors import (
     Unavailable,
 )
 from commonplace.core.expiring import nothing_hidden
-from commonplace.db.hiding import HiddenRows
-from commonplace.db.sqlite import BUSY_S, erase, snapshot, transaction, translated
+from commonplace.db.sqlite import BUSY_S, HiddenRows, erase, snapshot, transaction, translated
 from commonplace.journals.chronicle.entry_stamps import EntryStamps, LocalWrites, SeenEvent
 from commonplace.journals.chronicle.event import (
     JOURNAL,

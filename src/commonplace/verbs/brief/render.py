@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from commonplace.core.fence import visible_line
-from commonplace.core.tokens import TOKEN_BYTES
+from commonplace.core.text import TOKEN_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

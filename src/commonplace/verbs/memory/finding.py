@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from commonplace.core.clock import render_interval
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 from commonplace.core.ports import CountsTokens
-from commonplace.core.text import opening, query_terms
-from commonplace.core.tokens import tokens_in
+from commonplace.core.text import opening, query_terms, tokens_in
 from commonplace.core.values import ChainLink, Filter, Interval
 from commonplace.journals.memory.entry import (
     open_first,

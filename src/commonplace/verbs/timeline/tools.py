@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 from commonplace.core.clock import render_instant, render_time
 from commonplace.core.fence import fenced
-from commonplace.core.text import opening
-from commonplace.core.tokens import TOKEN_BYTES
+from commonplace.core.text import TOKEN_BYTES, opening
 from commonplace.core.values import Answer, Interval
 from commonplace.journals.timeline.entry import LEVELS, LONGEST, PERIODS, PeriodName
 from commonplace.verbs.answers import (

@@ -14,8 +14,7 @@ from msgspec import Struct
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.fence import fenced, visible, visible_line
-from commonplace.core.text import counted, first_words, opening
-from commonplace.core.tokens import TOKEN_BYTES
+from commonplace.core.text import TOKEN_BYTES, counted, first_words, opening
 from commonplace.core.values import Answer
 from commonplace.journals.transcripts.message import JOURNAL, KIND, instant_of, parse_ref, ref_of
 from commonplace.journals.transcripts.pages import SESSION, no_such
