@@ -20,6 +20,7 @@ import msgspec
 from check_designs import counts_table, design_table, differences_table
 from click.testing import CliRunner
 from msgspec.structs import replace
+from plugin_files import ProjectFacts, render_plugins
 
 from commonplace.app import App
 from commonplace.app.wiring.text_places import PLACES
@@ -30,7 +31,6 @@ from commonplace.doors.mcp_offer import McpOffer
 from commonplace.doors.setup.clients import CLIENTS, Machine
 from commonplace.doors.setup.files import list_files
 from commonplace.doors.setup.hooks import HOOKS
-from commonplace.doors.setup.plugins import ProjectFacts, render_plugins
 from commonplace.doors.stdio.built_lists import FILE, build
 from commonplace.journals.table import JOURNALS, TOOLSETS
 from commonplace.verbs.export.manifest import ENTRIES, VERSION, ExportManifest

@@ -12,11 +12,10 @@ from tests.journals.transcripts.sessions import said
 from tests.patience import PATIENCE_S
 
 from commonplace.app import Apps
-from commonplace.app.wiring.memory.wiring import has_due
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import Unavailable
 from commonplace_server.http import scheduler
-from commonplace_server.http.scheduler import RollupScheduler
+from commonplace_server.http.scheduler import RollupScheduler, has_due
 from commonplace_testing import FrozenClock
 from commonplace_testing.language import FakeLLM, summarising
 

@@ -226,7 +226,7 @@ def drop_reserved(path: Path) -> bool:
         return True
 
 
-def may_exist(path: Path) -> bool:
+def may_exist(path: Path | str) -> bool:
     """Whether a file or folder is there, or may be.
 
     What cannot be examined counts as there: opening it gives the reason.

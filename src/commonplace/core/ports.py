@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from commonplace.core.portable import PortableItem
     from commonplace.core.values import (
         Amendment,
-        AreCurrent,
         Asked,
         Candidates,
         Change,
@@ -534,24 +533,6 @@ class NamesPreviousEncoder(Protocol):
 
     def previous_encoder(self, identity: str) -> str:
         """The encoder of most docs that have a vector, and none of this one; empty for none."""
-        ...
-
-
-@runtime_checkable
-class AppliesCurrent(Protocol):
-    """An index of an owner that leaves out what changed again before it had its turn."""
-
-    def apply_current(
-        self,
-        changes: Sequence[Change],
-        are_current: AreCurrent,
-        *,
-        lost: frozenset[str] = frozenset(),
-    ) -> None:
-        """Make those changes that still hold once nothing else files; else as `OwnerIndex.apply`.
-
-        lost: refs of which words may be missing, though the index seems to have them.
-        """
         ...
 
 

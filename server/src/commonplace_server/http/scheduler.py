@@ -11,6 +11,7 @@ import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from commonplace.app.wiring.memory.wiring import times_of
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.owner_folders import folder_owner
 from commonplace.core.time_book import EXPIRING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.app import App
+    from commonplace.app.process import ProcessContext
     from commonplace.core.clock import Clock
     from commonplace.doors.owner_apps import OwnerApps
 
@@ -143,3 +145,12 @@ def _roll_up_some(app: App) -> tuple[int, bool]:
             service, model_texts=lambda: app.timeline.background_model_texts(service)
         ).roll_up()
     return made, True
+
+
+def has_due(shared: ProcessContext, owner: str, now: datetime) -> bool:
+    """Whether a user's record in a database has expired; it is forgotten by a user's next call.
+
+    Raises: Unavailable, Denied.
+    """
+    times = times_of(shared, owner, "expires_at")
+    return times is not None and bool(times.list_due(now.timestamp()))

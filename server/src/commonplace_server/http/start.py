@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from commonplace.app import App, Apps
-from commonplace.app.wiring.memory.wiring import has_due
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.journals.table import DEFAULT, JOURNALS, TOOLSETS
@@ -21,7 +20,7 @@ from commonplace_server.http.gate import Offer
 from commonplace_server.http.limits import Limits
 from commonplace_server.http.memory_worker import MemoryWork
 from commonplace_server.http.revocations import RevocationSharing
-from commonplace_server.http.scheduler import RollupScheduler
+from commonplace_server.http.scheduler import RollupScheduler, has_due
 from commonplace_server.tokens import TokenFile
 
 if TYPE_CHECKING:

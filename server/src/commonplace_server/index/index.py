@@ -196,7 +196,7 @@ class PostgresOwnerIndex:
         *,
         lost: frozenset[str] = frozenset(),
     ) -> None:
-        """Make those that still hold; see `core.ports.AppliesCurrent`. Raises: Unavailable."""
+        """Make those that still hold; see `records.outbox.AppliesCurrent`. Raises: Unavailable."""
         with self._writing() as tx:
             apply_changes(tx, changes, are_current=are_current, lost=lost)
             if any(isinstance(each, Drop) for each in changes):

@@ -17,8 +17,8 @@ from commonplace_server.records.store import columns_of, line_of, query
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from commonplace.core.outbox import OutboxLine
     from commonplace_server.postgres.database import Connection, Postgres
+    from commonplace_server.records.outbox import OutboxLine
 
 _RENEWING_S = 3600.0
 # How many more lines are looked at than taken, so that a user's come together: 32,768 in 60 ms.

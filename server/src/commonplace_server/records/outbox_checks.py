@@ -13,9 +13,9 @@ from commonplace_server.records.store import columns_of, query
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from commonplace.core.outbox import OutboxLine
     from commonplace.core.values import AreCurrent
     from commonplace_server.postgres.database import Connection
+    from commonplace_server.records.outbox import OutboxLine
 
 
 def check_unchanged(lines: Sequence[OutboxLine]) -> AreCurrent:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Conflict, Lost
-from commonplace.core.outbox import OutboxLine
 from commonplace.core.owner_folders import parse_owner
 from commonplace.db.migrate import list_migrations
 from commonplace.db.queries import read_queries
@@ -41,6 +40,7 @@ from commonplace.journals.memory.rows import (
 )
 from commonplace_server.postgres.database import statement
 from commonplace_server.postgres.text_lists import Texts
+from commonplace_server.records.outbox import OutboxLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

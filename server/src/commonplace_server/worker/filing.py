@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Lost
-from commonplace.core.ports import AppliesCurrent
 from commonplace.core.values import Put
 from commonplace.journals.memory.entry import change_now
+from commonplace_server.records.outbox import AppliesCurrent
 from commonplace_server.records.outbox_checks import check_leads, check_unchanged
 from commonplace_server.worker import numbers
 from commonplace_server.worker.word_filing import size_of
@@ -22,9 +22,9 @@ from commonplace_server.worker.word_filing import size_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from commonplace.core.outbox import OutboxLine
     from commonplace.core.values import AreCurrent, Change, Encoded
     from commonplace.journals.memory.records import Record
+    from commonplace_server.records.outbox import OutboxLine
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 _T = TypeVar("_T")

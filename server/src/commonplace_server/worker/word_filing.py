@@ -8,19 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.ports import AppliesCurrent, Forgetting
+from commonplace.core.ports import Forgetting
 from commonplace.core.values import Drop, Put
 from commonplace.search import policy
 from commonplace.search.filing.port import Deferred, Filed, Pending
 from commonplace.search.filing.source_indexer import explain, log_failure
+from commonplace_server.records.outbox import AppliesCurrent
 from commonplace_server.worker import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from commonplace.core.outbox import Outbox, OutboxLine
     from commonplace.core.ports import OwnerIndex
-    from commonplace.core.values import AreCurrent, Change
+    from commonplace.core.values import Change
+    from commonplace_server.records.outbox import AreCurrent, Outbox, OutboxLine
 
 
 class WordFiling:

@@ -15,7 +15,6 @@ from commonplace.journals.table import with_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import datetime
 
     from commonplace.app.owner_context import JournalWiring, OwnerContext, SearchStack
     from commonplace.app.process import ProcessContext
@@ -151,15 +150,6 @@ class LazyTimes:
     def drop_times(self, refs: Sequence[str]) -> None:
         """Remove the times of records; see the port."""
         self._times().drop_times(refs)
-
-
-def has_due(shared: ProcessContext, owner: str, now: datetime) -> bool:
-    """Whether a user's record in a database has expired; it is forgotten by a user's next call.
-
-    Raises: Unavailable, Denied.
-    """
-    times = times_of(shared, owner, "expires_at")
-    return times is not None and bool(times.list_due(now.timestamp()))
 
 
 def _open_memories(shared: ProcessContext) -> Memories:

@@ -5,12 +5,14 @@ Never says how a record changed: it is read again as it is now.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from commonplace.core.values import AreCurrent, Change
 
 
 class OutboxLine(Struct, frozen=True, kw_only=True):
@@ -40,4 +42,22 @@ class Outbox(Protocol):
 
     def filed(self, lines: Sequence[OutboxLine]) -> None:
         """The words of these are in the index; what changed since is filed once more."""
+        ...
+
+
+@runtime_checkable
+class AppliesCurrent(Protocol):
+    """An index of an owner that leaves out what changed again before it had its turn."""
+
+    def apply_current(
+        self,
+        changes: Sequence[Change],
+        are_current: AreCurrent,
+        *,
+        lost: frozenset[str] = frozenset(),
+    ) -> None:
+        """Make those changes that still hold once nothing else files; else as `OwnerIndex.apply`.
+
+        lost: refs of which words may be missing, though the index seems to have them.
+        """
         ...
