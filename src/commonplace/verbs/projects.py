@@ -186,7 +186,7 @@ class ProjectVerbs(Struct, frozen=True, kw_only=True):
                     others[Path(other.root)] = Path(other.git)
         if not others:
             return
-        from commonplace.journals.git.first_commit import first_commit, holds_commit
+        from commonplace.journals.git.history import first_commit, holds_commit
 
         first = first_commit(Path(here.root), Path(here.git))
         for root, git in others.items() if first else ():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.doors.doctor.disks import name_cloud, name_network
+from commonplace.doors.doctor.checks import name_cloud, name_network
 
 
 @pytest.mark.parametrize(

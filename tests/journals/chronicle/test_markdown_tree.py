@@ -17,8 +17,8 @@ from tests.sampled import sampled
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavailable
 from commonplace.core.project_folders import ProjectFolders
 from commonplace.core.values import Interval
-from commonplace.journals.chronicle.frontmatter import parse_file, render_file
 from commonplace.journals.chronicle.journal import Author, Chronicle
+from commonplace.journals.chronicle.markdown_tree import parse_file, render_file
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
 

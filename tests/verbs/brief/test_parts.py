@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.cases import cases
 
 from commonplace.core.brief_item import BriefItem
-from commonplace.verbs.brief.parts import (
+from commonplace.verbs.brief.service import (
     find_decided,
     find_distinct,
     find_open,

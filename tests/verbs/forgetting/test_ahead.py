@@ -9,7 +9,7 @@ import pytest
 from tests.cases import cases
 
 from commonplace.core.errors import Invalid
-from commonplace.verbs.forgetting.ahead import parse_ahead
+from commonplace.verbs.forgetting.expiry import parse_ahead
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 28, 11, 30, tzinfo=UTC)  # 12:30 in Berlin, whose clocks go forward at night

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from commonplace.core.ports import OwnerIndex
-    from commonplace.core.values import Change
-    from commonplace_server.records.outbox import AreCurrent, Outbox, OutboxLine
+    from commonplace.core.values import AreCurrent, Change
+    from commonplace_server.records.outbox import Outbox, OutboxLine
 
 
 class WordFiling:

@@ -7,8 +7,10 @@ models of the language endpoint that is set, which costs nothing.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from contextlib import suppress
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -21,14 +23,12 @@ from commonplace.core.ports import Erasing, Repairable
 from commonplace.core.present import AFTER_DOUBT
 from commonplace.core.text import counted, counted_entries
 from commonplace.core.values import NOTHING_KNOWN, HealthRepairs, HealthReport, Problem
-from commonplace.doors.doctor.disks import name_cloud, name_network
 from commonplace.index.sqlite.file import FILE_NAME, SCHEMA
 from commonplace.inference.encoder.profiles import Weights, read_profile
 from commonplace.inference.encoder.repair import WeightsCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from commonplace.app import App
     from commonplace.core.values import Finding
@@ -287,3 +287,60 @@ def _check_writable(home: Path) -> Iterator[Problem]:
 
 def _wait_phrase(count: int) -> str:
     return f"{counted_entries(count)} {'waits' if count == 1 else 'wait'}"
+
+
+MOUNTS = Path("/proc/self/mounts")
+
+_NETWORK = re.compile(
+    r"(9p|afs|beegfs|ceph|cifs|davfs|glusterfs|lustre|ncpfs|nfs4?|smb3|smbfs"
+    r"|fuse\.(davfs2|glusterfs|rclone|s3fs|sshfs))"
+)
+_CLOUDS = (
+    (re.compile(r"Dropbox( \(.+\))?"), "Dropbox"),
+    (re.compile(r"OneDrive( - .+)?"), "OneDrive"),
+    (re.compile(r"Mobile Documents|iCloud ?Drive|com~apple~CloudDocs"), "iCloud"),
+    (re.compile(r"CloudStorage"), "a cloud"),
+    (re.compile(r"Google ?Drive"), "Google Drive"),
+    (re.compile(r"Nextcloud"), "Nextcloud"),
+    (re.compile(r"Syncthing"), "Syncthing"),
+)
+_MARKS = ((".stfolder", "Syncthing"), (".dropbox.cache", "Dropbox"))
+
+
+def name_cloud(folder: Path) -> str:
+    """Describe a synchronised folder: `in a folder that Dropbox synchronises`; else empty.
+
+    It is recognised by the names of the folders above it, and by marker files in them.
+    """
+    real = Path(os.path.realpath(folder))
+    for part in (real, *real.parents):
+        named = next((cloud for name, cloud in _CLOUDS if name.fullmatch(part.name)), "")
+        marked = next((cloud for mark, cloud in _MARKS if os.path.lexists(part / mark)), "")
+        if named or marked:
+            return f"in a folder that {named or marked} synchronises"
+    return ""
+
+
+def name_network(folder: Path, *, mounts: Path = MOUNTS) -> str:
+    """Describe a network disk: `on a network disk (nfs4)`; else empty."""
+    real = os.path.realpath(folder)
+    if PureWindowsPath(real).drive.startswith("\\\\"):
+        return "on a network disk"
+    kind = _mounted_kind(Path(real), mounts)
+    return f"on a network disk ({kind})" if _NETWORK.fullmatch(kind) else ""
+
+
+def _mounted_kind(real: Path, mounts: Path) -> str:
+    """The kind of the filesystem a path lies on: of the last mount on its longest prefix."""
+    try:
+        lines = mounts.read_text("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return ""
+    longest, kind = -1, ""
+    for line in lines:
+        fields = line.split(" ")
+        if len(fields) > 2:  # noqa: PLR2004  device, mount point, kind
+            point = Path(re.sub(r"\\([0-7]{3})", lambda sign: chr(int(sign[1], 8)), fields[1]))
+            if len(point.parts) >= longest and real.is_relative_to(point):
+                longest, kind = len(point.parts), fields[2]
+    return kind

@@ -15,7 +15,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.values import Candidates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from commonplace.core.values import Asked, Doc, Encoded, Vector, Weighing
     from commonplace.index.scoring.doc_table import DocTable, Figures, Ids, Lending, Mask
@@ -348,3 +348,20 @@ def _check(vectors: Vector, dimensions: int | None, whose: str) -> None:
     # NaN compares false, so this refuses it together with infinity and zero.
     if not np.all(np.abs(lengths - 1.0) <= _LENGTH_ERROR):
         raise Invalid(f"A vector {whose} is not of length 1.", hint=_ENCODE_AGAIN)
+
+
+def links_on_the_way(
+    links: Iterable[tuple[str, str]], refs: Sequence[str]
+) -> list[tuple[str, str]]:
+    """The links (former, successor) of the chains that refs begin; a circle is given once."""
+    known = list(links)
+    after: dict[str, list[str]] = {}
+    for former, ref in known:
+        after.setdefault(former, []).append(ref)
+    passed, ahead = set(refs), list(refs)
+    while ahead:
+        for ref in after.get(ahead.pop(), ()):
+            if ref not in passed:
+                passed.add(ref)
+                ahead.append(ref)
+    return [(former, ref) for former, ref in known if former in passed]

@@ -27,7 +27,7 @@ from commonplace.journals.chronicle.logs import (
     render_log,
 )
 from commonplace.journals.chronicle.times import SECOND_NS, local_of
-from commonplace.journals.git.tracked import is_tracked
+from commonplace.journals.git.index import is_tracked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,8 +28,8 @@ from commonplace.core.files import (
     write_new,
 )
 from commonplace.core.plain_files import open_plain, open_regular, take_lock
+from commonplace.core.plain_yaml import parse_yaml, render_yaml
 from commonplace.db.sqlite import BUSY_S
-from commonplace.journals.chronicle.entry_stamps import EntryStamps, LocalWrites, SeenEvent
 from commonplace.journals.chronicle.event import (
     JOURNAL,
     SUPERSEDES,
@@ -45,8 +45,10 @@ from commonplace.journals.chronicle.event import (
     successors_among,
     written_apart,
 )
-from commonplace.journals.chronicle.frontmatter import parse_file, render_file
 from commonplace.journals.chronicle.times import (
+    EntryStamps,
+    LocalWrites,
+    SeenEvent,
     from_instant,
     local_of,
     parse_created,
@@ -557,3 +559,38 @@ def _dated(folder: str) -> list[str]:
             ]
     except OSError:
         return []
+
+
+_FENCE = "---"
+
+
+def parse_file(text: str) -> tuple[dict[str, str | list[str]], str]:
+    """The fields of a file and its message, as chronicle itself reads them; null is empty.
+
+    Raises: Invalid where there is no frontmatter, or it is not a mapping of texts and lists.
+    """
+    trimmed = text.strip()
+    rest = trimmed.removeprefix(_FENCE)
+    close = rest.find(f"\n{_FENCE}", 0 if rest.startswith(("\n", "\r\n")) else 1)
+    if rest == trimmed or close < 0:
+        raise Invalid("It has no frontmatter.")
+    found = parse_yaml(rest[:close])
+    if not isinstance(found, dict):
+        raise Invalid("Its frontmatter is not a mapping of keys to values.")
+    fields: dict[str, str | list[str]] = {}
+    for key, value in found.items():
+        if isinstance(value, list):
+            fields[key] = [each for each in value if isinstance(each, str)]
+        elif value is None or isinstance(value, str):
+            fields[key] = value or ""
+    return fields, rest[close + len(_FENCE) + 1 :].strip()
+
+
+def render_file(fields: Mapping[str, str | Sequence[str]], message: str) -> str:
+    """A file as chronicle reads one; empty fields are left out."""
+    filled = {
+        key: value if isinstance(value, str) else list(value)
+        for key, value in fields.items()
+        if value
+    }
+    return f"{_FENCE}\n{render_yaml(filled)}{_FENCE}\n\n{message}\n"

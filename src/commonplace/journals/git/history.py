@@ -5,17 +5,20 @@ Never keeps a history in memory, and never runs a diff or a signature check of a
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import IO, TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.errors import Unavailable
-from commonplace.journals.git.run import LONG_TIMEOUT_S
+from commonplace.core.errors import CommonplaceError, Unavailable
+from commonplace.journals.git.run import LONG_TIMEOUT_S, Git
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from commonplace.journals.git.repo import GitRepository
 
@@ -222,3 +225,35 @@ def _decoded(content: bytes, encoding: str) -> str:
         return content.decode(encoding, "replace")
     except (LookupError, ValueError):
         return content.decode("utf-8", "replace")
+
+
+_TIMEOUT_S = 3.0
+"""A history of a million commits takes longer, and is then of no known first commit."""
+
+
+def first_commit(root: Path, git: Path) -> str:
+    """The oldest commit without a parent that a repository's branch goes back to.
+
+    Args:
+        root: The main work tree, or the bare repository.
+        git: Git's own folder of it.
+
+    Returns:
+        Its hash; empty where there is none, or the history was cut off.
+    """
+    if os.path.lexists(git / "shallow"):
+        return ""
+    asked = ["rev-list", "--max-parents=0", "HEAD", "--"]
+    with contextlib.suppress(CommonplaceError):
+        ran = Git(root, is_bare=root == git).run(asked, timeout_s=_TIMEOUT_S)
+        return ran.out.decode("ascii", "replace").strip().rpartition("\n")[2]
+    return ""
+
+
+def holds_commit(root: Path, git: Path, commit: str) -> bool:
+    """Whether a repository has a commit; a look at one object, where a walk would take long."""
+    with contextlib.suppress(CommonplaceError):
+        asked = ["cat-file", "-e", f"{commit}^{{commit}}"]
+        ran = Git(root, is_bare=root == git).run(asked, timeout_s=_TIMEOUT_S, statuses=(0, 1, 128))
+        return ran.status == 0
+    return False

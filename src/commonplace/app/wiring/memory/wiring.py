@@ -234,7 +234,7 @@ class MemoryWiring:
 
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
         """The newest to-dos that are not done, newest first: they are of no project."""
-        from commonplace.journals.memory.newest import list_newest
+        from commonplace.journals.memory.pages import list_newest
 
         is_kept = self._memories.is_there(self._context.settings.owner)
         return list_newest(self.journal) if project is None and is_kept else ()
