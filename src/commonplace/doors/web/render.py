@@ -1,6 +1,7 @@
 """From values to HTML: Jinja2 with everything escaped, Markdown, times and links to entries.
 
-Law: a text that was remembered may be a stranger's. It becomes markup here and nowhere else; no template marks a value as safe, and none decides what is screened.
+Law: a text that was remembered may be a stranger's. It becomes markup here and nowhere
+else; no template marks a value as safe, and none decides what is screened.
 """
 
 from __future__ import annotations
