@@ -11,11 +11,9 @@ from contextlib import ExitStack, closing
 from datetime import UTC
 from typing import TYPE_CHECKING, Self
 
-from commonplace.core.tokens import TOKEN_BYTES
-
 from bench.retrieval_figures import BUDGETS, UNSEEN, Outcome
 from commonplace.core.owner_folders import owner_folder
-from commonplace.core.text import text_hash
+from commonplace.core.text import TOKEN_BYTES, text_hash
 from commonplace.core.values import Filter, Put
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy as numbers

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import render_interval
 from commonplace.core.errors import CommonplaceError, Invalid
-from commonplace.core.text import opening
-from commonplace.core.tokens import TOKEN_BYTES
+from commonplace.core.text import TOKEN_BYTES, opening
 from commonplace.core.values import Answer, Filter
 from commonplace.journals.table import JOURNAL_NAMES, JOURNALS
 from commonplace.verbs.amend import SHORT_VERSION
