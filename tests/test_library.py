@@ -37,7 +37,7 @@ IN_BOTH = {
     "supersede",
     "undo",
 }
-OF_ONE: dict[tuple[type, str], set[str]] = {(Memory, "search"): {"intent", "diverse"}}
+OF_ONE: dict[tuple[type, str], set[str]] = {(Memory, "search"): {"intent", "diverse", "unsure"}}
 """Arguments that one face alone has, by face and verb: each by its name, and with a default."""
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

@@ -201,11 +201,13 @@ class Memory(Library[MemoryService]):
         as_of: datetime | None = None,
         intent: IntentAsked = "auto",
         diverse: bool = False,
+        unsure: bool = False,
     ) -> MemoryFound:
         """The best records by words and meaning, within 1,200 tokens of snippets.
 
         As `Library.search`; a limit of None is what the settings say. intent: what the question is
-        for, `auto` reads it off the words; diverse: no more than a few hits of one kind.
+        for, `auto` reads it off the words; diverse: no more than a few hits of one kind; unsure:
+        what is asked may have been misheard, so messages of the last 24 hours count for more.
         Raises: Invalid, Unavailable.
         """
         if limit is not None:
@@ -220,6 +222,7 @@ class Memory(Library[MemoryService]):
                 within=interval if since or until else None,
                 intent=intent,
                 diverse=diverse,
+                unsure=unsure,
                 before=as_of,
             )
         )

@@ -13,7 +13,7 @@ from tests.search.conftest import one
 from commonplace.search import policy
 from commonplace.search.near_duplicates import without_duplicates
 from commonplace.search.policy import Policy, PreferredKind
-from commonplace.search.query_features import QueryFeatures, read_intent
+from commonplace.search.query_features import QueryFeatures, read_intent, says_misheard
 from commonplace.search.rank import rank
 from commonplace_testing import START
 
@@ -115,3 +115,43 @@ def test_no_more_of_a_kind_than_the_bound(made):
 def test_an_intent_is_read_off_the_words(question, intent):
     """Where both are named, or neither, there is none."""
     assert read_intent(question) == intent
+
+
+@pytest.mark.design("002-55")
+def test_what_may_be_misheard_leans_to_messages_of_the_last_day(made):
+    """A quarter more for 24 hours and no longer, with what an intent prefers; nothing is cut."""
+    found = made(
+        one("old", similarity=0.8, kind="message", minutes=-DAY - 1),
+        one("day", similarity=0.7, kind="message", minutes=-DAY),
+        one("todo", similarity=0.8, kind="todo"),
+    )
+    preferred = (PreferredKind(kind="message", factor=1.2), policy.MISHEARD)
+    plain, _ = scores(found, PLAIN)
+    judged, rows = scores(found, replace(PLAIN, preferred_kinds=preferred))
+    factors = [mine / of * 1.2 * 1.25 for mine, of in zip(judged, plain, strict=True)]
+    assert factors == pytest.approx([1.2, 1.2 * 1.25, 1.0], abs=1e-5)
+    assert rows == [1, 0, 2]
+    assert max(judged) <= 1
+
+
+@cases(
+    ("question", "misheard"),
+    [
+        ("you misheard me, where does my sister live", True),
+        ("I said Ipoh, not iPhone", True),
+        ('No, I said "the lab"', True),
+        ("not the lamp, I said the lab", True),
+        ("that’s not what I said", True),
+        ("I didn't say iPhone", True),
+        ('you heard "buy tables" but I want cables', True),
+        ("did you hear me", True),
+        ("what did I say about Ipoh", False),
+        ("I meant to buy cables", False),
+        ("I heard that it is not open", False),
+        ("what did she say she would not do", False),
+        ("", False),
+    ],
+)
+def test_words_that_say_something_was_misheard(question, misheard):
+    """Outright, or by what was said in place of what was heard."""
+    assert says_misheard(question) is misheard

@@ -150,11 +150,13 @@ class PreferredKind(Struct, frozen=True, kw_only=True):
         kind: As `Doc.kind` has it.
         factor: What its score is multiplied by.
         fades: Whether that falls with the age of the entry.
+        within_days: How old it may be; 0 for any age.
     """
 
     kind: str
     factor: float
     fades: bool = False
+    within_days: float = 0.0
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -209,8 +211,11 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     def max_score(self, *, names_time: bool) -> float:
         """The highest score this policy can give, to a question that names a time or not."""
-        kind_factor = max((preferred.factor for preferred in self.preferred_kinds), default=1.0)
-        factors = self.named * self.own * self.fitting * (1 + self.recent) * max(kind_factor, 1.0)
+        of_kind: dict[str, float] = {}
+        for each in self.preferred_kinds:
+            of_kind[each.kind] = of_kind.get(each.kind, 1.0) * max(each.factor, 1.0)
+        kind_factor = max(of_kind.values(), default=1.0)
+        factors = self.named * self.own * self.fitting * (1 + self.recent) * kind_factor
         inside = self.inside if names_time else 1.0
         return (self.meaning + self.words + self.timed) * factors * inside
 
@@ -413,6 +418,11 @@ PREFERRED_KINDS: Mapping[Intent, tuple[PreferredKind, ...]] = {
     ),
 }
 """What an intent prefers: to-dos, then recent messages; recent journals, then gratitude."""
+
+MISHEARD = PreferredKind(kind="message", factor=1.25, within_days=1.0)
+"""Where something may have been misheard: messages of the last 24 hours count for as much as a kind
+that an intent prefers. Source of the day: memory design, section 9; it leans, and cuts nothing.
+Why: docs/decisions/0184-what-may-be-misheard-leans-to-the-last-day.md."""
 
 _LEVELS = (
     (timedelta(days=300), 5, "yearly_rollup"),

@@ -66,6 +66,23 @@ _JOURNALING = re.compile(
     re.IGNORECASE,
 )
 
+# What says that words were heard wrong: outright, or by what was said in place of what was heard.
+_MISHEARD = re.compile(
+    r"\bmis-?(?:hears?|heard|hearing|understood you|quoted me|transcribed)\b"
+    r"|\b(?:heard|hear|got|understood|wrote down|transcribed) (?:me|it|that|this|my \w+)"
+    r" (?:all )?(?:wrong(?:ly)?|incorrectly)\b"
+    r"|\b(?:that|this|it)(?:'s| is| was|s)? (?:not|n't) what i (?:said|asked|meant)\b"
+    r"|\b(?:wasn't|isn't) what i (?:said|asked|meant)\b"
+    r"|\bi (?:said|meant)\b[^.?!\n]{1,80}?(?:,| and| -) ?not\b"
+    r"|\bi (?:never|did not|didn't) (?:say|ask for|mention)\b"
+    r"|\bnot\b[^.?!\n]{1,80}?[,;:.-] ?i (?:said|meant)\b"
+    r"|^\W*no\b\W{0,3}i (?:said|meant)\b"
+    r"|\byou (?:heard|understood|wrote|transcribed|noted)\b[^.?!\n]{1,80}?"
+    r"\b(?:wrong(?:ly)?|instead of|but i|when i)\b"
+    r"|\bdid you (?:hear|catch|get) (?:me|that|what i said)\b",
+    re.IGNORECASE,
+)
+
 OWN_AUTHOR = "user"
 """The author of what the owner of a conversation said, as against what an assistant did."""
 
@@ -117,6 +134,11 @@ def read_intent(text: str) -> Intent | None:
     if plans == (_JOURNALING.search(text) is not None):
         return None
     return "planning" if plans else "journaling"
+
+
+def says_misheard(text: str) -> bool:
+    """Whether a question says that words were heard wrong: "you misheard", "I said X, not Y"."""
+    return _MISHEARD.search(text.replace("\u2019", "'")) is not None
 
 
 def read_features(question: str) -> QueryFeatures:

@@ -155,6 +155,8 @@ def _age_and_kind_factor(found: Candidates, policy: Policy, now: datetime) -> Sc
         if preferred.kind in found.kinds:
             is_kind = found.kind == found.kinds.index(preferred.kind)
             more = (preferred.factor - 1.0) * (fresh if preferred.fades else 1.0)
+            if preferred.within_days:
+                is_kind &= days <= preferred.within_days
             factor = factor * np.where(is_kind, 1.0 + more, 1.0)
     return factor
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import hypothesis
 import pytest
@@ -288,3 +289,31 @@ def test_open_todos_are_labelled(world):
     (hit,) = found.facts["payload"]["results"]
     assert (hit["by"], hit["score"], hit["similarity"]) == ("kind", 1.0, None)
     assert "Open to-dos" not in call("memory_search", query="cables for the lab").text
+
+
+@pytest.mark.design("002-55")
+def test_a_message_that_may_be_misheard_leans_to_what_was_said_today(world):
+    """By its words, or by the flag of whoever transcribed it; older messages stay, and it is said."""
+    memory = world.open("ann")
+    call = tools_of(memory)
+    now = memory.service.clock()
+    said = "We spoke about the harbour ferry."
+    memory.save_message("user", f"{said} It was long.", at=now - timedelta(hours=30))
+    memory.save_message("user", "The harbour ferry was in time.", at=now)
+    memory.save_message("user", "The harbour ferry ran.", at=now - timedelta(days=2))
+
+    def asked(query, **given):
+        answer = call("memory_search", query=query, **given)
+        return [hit["created_at"][:10] for hit in answer.facts["payload"]["results"]], answer
+
+    days, answer = asked("harbour ferry")
+    assert days[0] == "2026-02-28"
+    assert "misheard" not in answer.text
+    for given in (
+        {"query": "harbour ferry", "unsure": True},
+        {"query": "I said harbour ferry, not hair"},
+    ):
+        days, answer = asked(**given)
+        assert sorted(days) == ["2026-02-28", "2026-03-01", "2026-03-02"]
+        assert days[0] == "2026-03-02"
+        assert "This may have been misheard: messages of the last 24 hours" in answer.text

@@ -51,6 +51,7 @@ MODEL_UNAVAILABLE = "EMBEDDING_MODEL_UNAVAILABLE"
 SEARCH_FAILED = "VECTOR_SEARCH_FAILED"
 READ_FAILED = "DB_READ_FAILED"
 
+_MISHEARD = "This may have been misheard: messages of the last 24 hours count for more."
 NONE_OPEN = "No to-do is open."
 _INTENTS: Mapping[str, Intent] = {"planning": "planning", "journaling": "journaling"}
 
@@ -84,6 +85,7 @@ class MemoryQuestion(Struct, frozen=True, kw_only=True):
         when: A phrase for it, in the user's own zone.
         intent: What the question is for; `auto` reads it off the words.
         diverse: No more than a few hits of one kind.
+        unsure: What is asked may have been misheard; else that is read off the words.
         as_of: A phrase, in the user's own zone: what was written after its end does not count.
         before: The same as an instant.
     """
@@ -95,6 +97,7 @@ class MemoryQuestion(Struct, frozen=True, kw_only=True):
     when: str = ""
     intent: IntentAsked = "auto"
     diverse: bool = False
+    unsure: bool = False
     as_of: str = ""
     before: datetime | None = None
 
@@ -239,13 +242,14 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
             raise exc.as_kind(Unavailable, error_code=READ_FAILED) from exc
 
     def _search(self, asked: MemoryQuestion, top_k: int, zone_read: Zone | None) -> MemoryFound:
-        from commonplace.search.query_features import read_intent, read_todos
+        from commonplace.search.query_features import read_intent, read_todos, says_misheard
 
         if not 1 <= top_k <= policy.MEMORY_K_MOST:
             raise Invalid(f"Invalid top_k: {top_k}.", hint=f"Use 1 to {policy.MEMORY_K_MOST}.")
         intent = read_intent(asked.text) if asked.intent == "auto" else _INTENTS.get(asked.intent)
         may_be_todos = intent == "planning" and (not asked.kinds or "todo" in asked.kinds)
         about = read_todos(asked.text) if may_be_todos else None
+        asked = replace(asked, unsure=asked.unsure or says_misheard(asked.text))
         listed = self._listed(asked, top_k) if about == "" else None
         found, read = listed, None
         if found is None or not found.hits:
@@ -259,6 +263,8 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
             span, phrase = render_interval(read.interval, zone), opening(read.phrase, 60)
             note = f"Time: {span}, read from {phrase!r}: records of that time count for more."
             notes = (*notes, note)
+        if asked.unsure and found is not listed:
+            notes = (*notes, _MISHEARD)
         kept = within_budget([hit.snippet for hit in hits], self._count, policy.MEMORY_TOKENS)
         shown = [
             hit if snippet == hit.snippet else replace(hit, snippet=snippet, cut=True)
@@ -310,7 +316,7 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
             where=_filter(asked),
             limit=pool,
             floor=self.numbers.min_score,
-            policy=_judged(self.numbers.recency, intent, asked.diverse),
+            policy=_judged(self.numbers.recency, intent, asked.diverse, asked.unsure),
             preferred_time=read.interval if read else None,
             now=self.clock(),
         )
@@ -365,11 +371,12 @@ def _filter(asked: MemoryQuestion) -> Filter:
 
 
 @lru_cache(maxsize=64)
-def _judged(recency: float, intent: Intent | None, diverse: bool) -> Policy:  # noqa: FBT001  for the cache
+def _judged(recency: float, intent: Intent | None, diverse: bool, unsure: bool) -> Policy:  # noqa: FBT001  for the cache
+    kinds = () if intent is None else policy.PREFERRED_KINDS[intent]
     return replace(
         policy.MEMORY,
         recent=recency,
-        preferred_kinds=() if intent is None else policy.PREFERRED_KINDS[intent],
+        preferred_kinds=(*kinds, policy.MISHEARD) if unsure else kinds,
         per_kind=policy.MEMORY_PER_KIND if diverse else 0,
     )
 
@@ -387,6 +394,8 @@ def _filters(asked: MemoryQuestion) -> dict[str, Any]:
     filters: dict[str, Any] = {"kinds": list(asked.kinds), "intent": asked.intent}
     if asked.diverse:
         filters["diverse"] = True
+    if asked.unsure:
+        filters["unsure"] = True
     if asked.within is not None:
         start, end = asked.within.start, asked.within.end
         filters["since"] = start.isoformat() if start else None

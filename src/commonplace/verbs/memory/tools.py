@@ -89,6 +89,7 @@ class MemoryTools:
             IntentAsked, Arg("planning prefers to-dos, journaling journals; auto: by the words.")
         ] = "auto",
         diverse: Annotated[bool, Arg("At most 5 of one kind.")] = False,
+        unsure: Annotated[bool, Arg("Perhaps misheard: prefers the last day.")] = False,
         explain: Annotated[bool, Arg("Explain each score.")] = False,
         debug: Annotated[bool, Arg("With a diagnostic card, where that is allowed.")] = False,
     ) -> Answer:
@@ -108,6 +109,7 @@ class MemoryTools:
                     as_of=as_of,
                     intent=intent,
                     diverse=diverse,
+                    unsure=unsure,
                 )
             )
         card = debug and service.shows_cards
