@@ -67,6 +67,7 @@ class Bench(Struct, frozen=True, kw_only=True):
     configurations: Sequence[str]
     policy: Policy
     folder: Path
+    searches: Sequence[OwnSearch] = OWN_SEARCHES
 
     def ask(self, archives: Sequence[Archive], key: str) -> list[Outcome]:
         """File these archives afresh and ask everything, in one configuration."""
@@ -123,6 +124,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="one part; may be repeated (default: all but `own`, the journals' own searches)",
     )
     parser.add_argument(
+        "--search",
+        action="append",
+        choices=tuple(each.name for each in OWN_SEARCHES),
+        help="of `own`, one search; may be repeated (default: all)",
+    )
+    parser.add_argument(
         "--encoder",
         choices=tuple(ENCODERS),
         default=DEFAULT_PROFILE,
@@ -161,7 +168,11 @@ def _measure(asked: argparse.Namespace, parts: Sequence[str]) -> None:
         print(_data_line(each))
     with tempfile.TemporaryDirectory(prefix="commonplace-retrieval-") as folder:
         bench = Bench(
-            encoder=encoder, configurations=configurations, policy=policy, folder=Path(folder)
+            encoder=encoder,
+            configurations=configurations,
+            policy=policy,
+            folder=Path(folder),
+            searches=[x for x in OWN_SEARCHES if x.name in (asked.search or [x.name])],
         )
         try:
             if policies:
@@ -241,7 +252,7 @@ def _own(
 ) -> list[dict[str, Any]]:
     """The search of each journal, and recall over the same entries."""
     made: list[dict[str, Any]] = []
-    for search in OWN_SEARCHES:
+    for search in bench.searches:
         made += _own_search(bench, search, "journals", journals, OVERLAPS)
         made += _own_search(bench, search, "turns", chats if search.turns else (), ANSWERABLE)
     return made
