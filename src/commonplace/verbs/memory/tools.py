@@ -89,7 +89,7 @@ class MemoryTools:
             IntentAsked, Arg("planning prefers to-dos, journaling journals; auto: by the words.")
         ] = "auto",
         diverse: Annotated[bool, Arg("At most 5 of one kind.")] = False,
-        unsure: Annotated[bool, Arg("Perhaps misheard: prefers the last day.")] = False,
+        unsure: Annotated[bool, Arg("Misheard? Prefers the last day.")] = False,
         explain: Annotated[bool, Arg("Explain each score.")] = False,
         debug: Annotated[bool, Arg("With a diagnostic card, where that is allowed.")] = False,
     ) -> Answer:
