@@ -242,14 +242,13 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
             raise exc.as_kind(Unavailable, error_code=READ_FAILED) from exc
 
     def _search(self, asked: MemoryQuestion, top_k: int, zone_read: Zone | None) -> MemoryFound:
-        from commonplace.search.query_features import read_intent, read_todos, says_misheard
+        from commonplace.search.query_features import read_intent, read_todos
 
         if not 1 <= top_k <= policy.MEMORY_K_MOST:
             raise Invalid(f"Invalid top_k: {top_k}.", hint=f"Use 1 to {policy.MEMORY_K_MOST}.")
         intent = read_intent(asked.text) if asked.intent == "auto" else _INTENTS.get(asked.intent)
         may_be_todos = intent == "planning" and (not asked.kinds or "todo" in asked.kinds)
         about = read_todos(asked.text) if may_be_todos else None
-        asked = replace(asked, unsure=asked.unsure or says_misheard(asked.text))
         listed = self._listed(asked, top_k) if about == "" else None
         found, read = listed, None
         if found is None or not found.hits:
@@ -263,8 +262,6 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
             span, phrase = render_interval(read.interval, zone), opening(read.phrase, 60)
             note = f"Time: {span}, read from {phrase!r}: records of that time count for more."
             notes = (*notes, note)
-        if asked.unsure and found is not listed:
-            notes = (*notes, _MISHEARD)
         kept = within_budget([hit.snippet for hit in hits], self._count, policy.MEMORY_TOKENS)
         shown = [
             hit if snippet == hit.snippet else replace(hit, snippet=snippet, cut=True)
@@ -310,13 +307,15 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
     ) -> Found:
         """The best hits for a question, so many; those of the time that it names come first."""
         from commonplace.search.finder import SearchQuestion
+        from commonplace.search.query_features import says_misheard
 
+        unsure = asked.unsure or says_misheard(asked.text)
         question = SearchQuestion(
             text=f"{read.text} {read.feast}".strip() or asked.text if read else asked.text,
             where=_filter(asked),
             limit=pool,
             floor=self.numbers.min_score,
-            policy=_judged(self.numbers.recency, intent, asked.diverse, asked.unsure),
+            policy=_judged(self.numbers.recency, intent, asked.diverse, unsure),
             preferred_time=read.interval if read else None,
             now=self.clock(),
         )
@@ -328,7 +327,7 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
                 hint="Ask in words, or fetch the model.",
                 error_code=MODEL_UNAVAILABLE,
             )
-        return found
+        return replace(found, notes=(*found.notes, _MISHEARD)) if unsure else found
 
     def _read(self, hits: Sequence[Hit]) -> list[MemoryHit]:
         """The records behind hits, as they are now; one that left, or may not be found, is none."""

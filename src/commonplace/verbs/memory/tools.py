@@ -98,9 +98,8 @@ class MemoryTools:
         Use it before you answer what may depend on earlier chats, journals, to-dos or preferences.
         Returns snippets, best first, recent ones before older ones that fit as well.
         """
-        service = self._service
         with naming("query", about="The query "):
-            found = service.search(
+            found = self._service.search(
                 MemoryQuestion(
                     text=query,
                     kinds=_kinds(kinds, filters),
@@ -112,7 +111,7 @@ class MemoryTools:
                     unsure=unsure,
                 )
             )
-        card = debug and service.shows_cards
+        card = debug and self._service.shows_cards
         answer = found_answer(found, explain=explain or card, card=card)
         if debug and not card:
             return Answer(answer.text, lambda: answer.noting([_NO_CARD]).facts)
