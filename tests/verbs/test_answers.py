@@ -44,30 +44,47 @@ def test_later_notes_follow_the_earlier_ones():
     assert answer.facts["notes"] == ["one", "two"]
 
 
+# It is 15:19 on Saturday the 21st; the clocks had gone back on the 1st.
 @cases(
-    ("seconds", "words"),
+    ("at", "words"),
     [
-        (0, "just now"),
-        (59, "just now"),
-        (60, "1 minute ago"),
-        (119, "1 minute ago"),
-        (3_599, "59 minutes ago"),
-        (3_600, "1 hour ago"),
-        (86_399, "23 hours ago"),
-        (86_400, "1 day ago"),
-        (6 * 86_400, "6 days ago"),
-        (7 * 86_400, "1 week ago"),
-        (29 * 86_400, "4 weeks ago"),
-        (30 * 86_400, "1 month ago"),
-        (364 * 86_400, "12 months ago"),
-        (365 * 86_400, "1 year ago"),
-        (800 * 86_400, "2 years ago"),
-        (-5, "ahead"),
+        ("2026-11-21 15:19:45-08:00", "just now"),
+        ("2026-11-21 15:18:46-08:00", "just now"),
+        ("2026-11-21 15:18:45-08:00", "1 minute ago"),
+        ("2026-11-21 14:19:46-08:00", "59 minutes ago"),
+        ("2026-11-21 14:19:45-08:00", "1 hour ago"),
+        ("2026-11-20 15:19:46-08:00", "23 hours ago"),
+        ("2026-11-20 15:19:45-08:00", "1 day ago"),
+        ("2026-11-20 00:00-08:00", "1 day ago"),
+        ("2026-11-19 23:59-08:00", "2 days ago"),  # 39 hours
+        ("2026-11-14 23:00-08:00", "7 days ago"),
+        ("2026-11-08 09:00-08:00", "13 days ago"),
+        ("2026-11-07 23:00-08:00", "2 weeks ago"),
+        ("2026-11-01 00:30-07:00", "about 3 weeks ago"),
+        ("2026-09-27 12:00-07:00", "about 8 weeks ago"),
+        ("2026-09-26 12:00-07:00", "about 2 months ago"),
+        ("2026-09-21 12:00-07:00", "about 2 months ago"),
+        ("2025-11-21 12:00-08:00", "about 12 months ago"),
+        ("2025-06-21 12:00-07:00", "about 17 months ago"),
+        ("2024-12-06 12:00-08:00", "about 23 months ago"),
+        ("2024-12-05 12:00-08:00", "about 2 years ago"),
+        ("2016-11-21 12:00-08:00", "about 10 years ago"),
+        ("2026-11-21 15:19:50-08:00", "ahead"),
     ],
 )
-def test_how_long_ago_is_in_whole_units(seconds, words):
-    """Rounded down, in the largest unit that fits."""
-    assert ago(NOW - timedelta(seconds=seconds), NOW) == words
+def test_an_age_counts_the_days_of_the_calendar(at, words):
+    """In the owner's zone from a day on; what is longer is rounded, and says so."""
+    assert ago(datetime.fromisoformat(at), NOW, LOS_ANGELES) == words
+
+
+def test_an_age_over_midnight_is_of_the_clock_and_a_day_of_25_hours_is_one():
+    """Half a minute ago is no day ago; what was done today is none either."""
+    midnight = datetime.fromisoformat("2026-11-21 00:00:10-08:00")
+    assert ago(midnight - timedelta(seconds=30), midnight, LOS_ANGELES) == "just now"
+    late = datetime.fromisoformat("2026-11-01 23:50-08:00")
+    assert ago(datetime.fromisoformat("2026-11-01 00:10-07:00"), late, LOS_ANGELES) == (
+        "24 hours ago"
+    )
 
 
 def test_a_time_is_on_the_owners_clock():

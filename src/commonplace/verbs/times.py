@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Protocol
 from commonplace.core.clock import render_interval
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Interval
-from commonplace.core.when.phrases import parse_since, parse_until, parse_when, read_interval
+from commonplace.core.when.phrases import (
+    parse_at,
+    parse_since,
+    parse_until,
+    parse_when,
+    read_interval,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
 
 _AT_HINT = "Use a past time such as yesterday 9am, 3 hours ago or 2026-11-03 14:30."
 # What `core.when` says where its examples, spans of time, would lead astray.
-_NO_INSTANT = ("Unknown time phrase", "No beginning")
+_NO_INSTANT = ("Unknown time phrase", "Time phrase lies ahead", "No beginning")
 # What rooms below call what came in as some argument of a tool's.
 _OTHERWISE_NAMED = re.compile(r"Invalid (?:time|message): ")
 
@@ -47,7 +53,7 @@ def read_at(service: Clocked, at: str) -> datetime | None:
         return None
     with naming("at"):
         try:
-            return parse_since(at, now=service.clock(), zone=service.zone)
+            return parse_at(at, now=service.clock(), zone=service.zone)
         except Invalid as exc:
             if exc.message.startswith(_NO_INSTANT):
                 raise exc.as_kind(Invalid, hint=_AT_HINT) from exc

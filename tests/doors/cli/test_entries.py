@@ -7,10 +7,13 @@ import json
 import os
 import re
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from tests.doors.terminal import SHAPE, facts, on_screen, on_terminal, one_terminal, run, write
+
+from commonplace.core.clock import utc_now
 
 needs_terminal = pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
 
@@ -607,3 +610,29 @@ def test_a_number_is_of_the_last_list_of_the_same_terminal(written):
         assert json.loads(ours("open", "1", "--json"))["ref"] == old
         assert json.loads(other("open", "1", "--json"))["ref"] == new
     assert facts("open", "1")["ref"] == new
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list", "7d"),
+        ("recall", "gate", "--when", "7d"),
+        ("chronicle", "list", "--since", "7d", "--until", "tomorrow"),
+        ("chronicle", "search", "gate", "--since", "1 week", "--until", "next week"),
+        ("private", "search", "gate", "--since", "7d", "--until", "in 2 days"),
+        ("private", "list", "--when", "7d"),
+        ("timeline", "search", "gate", "--since", "7d", "--until", "tomorrow"),
+        ("timeline", "range", "--start", "7d", "--end", "tomorrow"),
+    ],
+)
+def test_every_command_takes_a_length_and_an_end_that_lies_ahead(words, no_weights):
+    """What was done two days ago, at this time of day, lies in the last seven."""
+    began = utc_now() - timedelta(days=2)
+    for write in (("private", "write"), ("timeline", "add")):
+        run(*write, "--at", "2 days ago", "painted the gate")
+    at = facts("log", "2 days ago:", "painted the gate")["at"]
+    assert began <= datetime.fromisoformat(at) <= utc_now() - timedelta(days=2)
+    items = facts(*words)["items"]
+    assert all("painted the gate" in item["text"] for item in items)
+    times = [datetime.fromisoformat(item["at"]) for item in items]  # of a summary its end
+    assert began - timedelta(seconds=1) <= min(times)

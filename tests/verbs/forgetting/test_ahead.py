@@ -25,6 +25,8 @@ NOW = datetime(2026, 3, 28, 11, 30, tzinfo=UTC)  # 12:30 in Berlin, whose clocks
         ("In  2 Weeks", datetime(2026, 4, 11, 10, 30, tzinfo=UTC)),
         ("next week", datetime(2026, 4, 4, 10, 30, tzinfo=UTC)),
         ("in 11 months", datetime(2027, 2, 28, 11, 30, tzinfo=UTC)),
+        ("2w", datetime(2026, 4, 11, 10, 30, tzinfo=UTC)),
+        ("in 36h", datetime(2026, 3, 29, 23, 30, tzinfo=UTC)),
         ("in a year", datetime(2027, 3, 28, 10, 30, tzinfo=UTC)),
         ("tomorrow", datetime(2026, 3, 28, 23, 0, tzinfo=UTC)),
         ("2027-01-01", datetime(2026, 12, 31, 23, 0, tzinfo=UTC)),

@@ -20,11 +20,19 @@ if TYPE_CHECKING:
 
 
 class TimeContext(Struct, frozen=True, kw_only=True):
-    """From where a phrase is read; no bare name begins after `latest`. Instants are aware UTC."""
+    """From where a phrase is read; no bare name begins after `latest`. Instants are aware UTC.
+
+    Attributes:
+        given: Whether the phrase was given as a time, and not met in a text: then a length of time
+            (`7d`) counts back from now, and an end may lie ahead.
+        is_end: Whether an end is read, which may.
+    """
 
     now: datetime
     zone: tzinfo
     latest: datetime
+    given: bool = False
+    is_end: bool = False
 
     @property
     def today(self) -> date:
@@ -180,8 +188,17 @@ def read_named(bounds: Bounds, found: re.Match[str], context: TimeContext) -> Re
     return None
 
 
+_TODAY = {
+    "day before yesterday": 2,
+    "yesterday": 1,
+    "today": 0,
+    "tomorrow": -1,
+    "day after tomorrow": -2,
+}
+
+
 def _read_today(found: re.Match[str], context: TimeContext) -> Reading:
-    back = {"today": 0, "yesterday": 1, "day before yesterday": 2}[found[0]]
+    back = _TODAY[found[0]]
     return lived_day(context.today - back * DAY, context)
 
 
@@ -199,7 +216,8 @@ def _read_weekday(found: re.Match[str], context: TimeContext) -> Reading:
 
 
 def _read_weekday_of_week(found: re.Match[str], context: TimeContext) -> Reading:
-    week = days_of(context.today if found["back"] == "this" else context.today - 7 * DAY, "week")
+    weeks = {"this": 0, "next": 1}.get(found["back"], -1)
+    week = days_of(context.today + weeks * 7 * DAY, "week")
     return one_day(week[0] + WEEKDAYS[found["weekday"]] * DAY, context)
 
 
@@ -252,12 +270,12 @@ _DATE_RULES: Rules = (
     (rf"{_DOM}(?: of)? {MONTH}{YEAR}", _read_date),
 )
 DAY_RULES: Rules = (
-    (r"today|yesterday|day before yesterday", _read_today),
+    ("|".join(_TODAY), _read_today),
     (rf"{COUNT} ?(?:days?|d) ago", _read_days_ago),
     (rf"{WHICH}{WEEKDAY}", _read_weekday),
     (rf"{COUNT} {WEEKDAY}s? ago", _read_weekdays_ago),
-    (rf"{WEEKDAY} (?:of )?(?P<back>last|previous|this) week", _read_weekday_of_week),
-    (rf"(?P<back>last|previous|this) week (?:on )?{WEEKDAY}", _read_weekday_of_week),
+    (rf"{WEEKDAY} (?:of )?(?P<back>last|previous|this|next) week", _read_weekday_of_week),
+    (rf"(?P<back>last|previous|this|next) week (?:on )?{WEEKDAY}", _read_weekday_of_week),
     *_DATE_RULES,
     (rf"{WEEKDAY} (?P<rest>.+)", _read_weekday_date),
 )

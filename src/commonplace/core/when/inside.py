@@ -77,7 +77,7 @@ from commonplace.core.when.inside_words import (
     Kind,
     kind_of,
 )
-from commonplace.core.when.phrases import LONGEST_PHRASE, parse_when
+from commonplace.core.when.phrases import LONGEST_PHRASE, parse_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -275,7 +275,7 @@ def _interval(phrase: _Phrase, now: datetime, zone: tzinfo) -> Interval | None:
     if not (stands or _is_subject(phrase, kind)) or _is_measured(phrase):
         return None
     with suppress(Invalid):
-        read = parse_when(phrase.plain or phrase.words, now=now, zone=zone)
+        read = parse_named(phrase.plain or phrase.words, now=now, zone=zone)
         begun = read.start is None or read.start < now
         ahead = phrase.lead == "before" and read.end is not None and read.end > now
         return read if begun and not ahead else None

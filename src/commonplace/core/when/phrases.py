@@ -47,11 +47,16 @@ matter):
 | yesterday at 15, this morning at 9 | that hour; `yesterday at 9` could be one of two: an error |
 | since x, after x | from the start of x on, from the end of x on |
 | before x, until x | up to the start of x, up to the end of x |
+| 7d, 2 weeks, 12h | that long back from now; as a bound the instant so long ago |
+| tomorrow, next week, monday next week, in 3 days | as an end alone: to the end of it |
 | before the end of october, after the beginning of it | up to its last instant, from its first |
 | x..y, between x and y, from x to y | from the start of x to the end of y |
 
 What is relative to now and has not begun (`tonight`, in the morning; `after today`) is
-an error; a date with its year may lie ahead.
+an error but as an end; a date with its year may lie ahead. Of `2 days ago` an entry that is written
+down late (`parse_at`) gets the time of day that it is now.
+A length alone (`7 days`), and an end that lies ahead, are read where a time is asked for, and not
+in a text (`parse_named`): there they are rather what it is about.
 What leaves its bounds open (`a few days ago`, `recently`, `about a week ago`) is an error: what is
 cut away by a guess is not missed. `core.when.inside` reads it for a search that only leans to it.
 A bare name on the left of a range is the latest not after the right side (`monday..friday` is one
@@ -74,7 +79,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
 from commonplace.core.when.days import MONTHS, WEEKDAYS, Reading, TimeContext
-from commonplace.core.when.spans import SEASONS, read_phrase
+from commonplace.core.when.spans import SEASONS, ago_on_the_clock, read_phrase
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -101,7 +106,29 @@ _EXAMPLES = "Use one such as yesterday, last week, since monday, nov 3 or 2026-1
 
 def parse_when(phrase: str, *, now: datetime, zone: tzinfo) -> Interval:
     """The interval that a time phrase names. now: aware. Raises Invalid for any other text."""
-    context, text = _context_of(now, zone), _normal(phrase)
+    return _read_when(phrase, _context_of(now, zone))
+
+
+def parse_named(phrase: str, *, now: datetime, zone: tzinfo) -> Interval:
+    """As `parse_when`, for words of a text that may be a time: `7 days` and `until tomorrow` none.
+
+    Raises Invalid for any other text.
+    """
+    return _read_when(phrase, replace(_context_of(now, zone), given=False))
+
+
+def parse_at(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
+    """When something was that is written down now: as `parse_since`; `2 days ago` at this hour.
+
+    Raises as `parse_since`.
+    """
+    context = _context_of(now, zone)
+    with within_calendar(phrase):
+        return ago_on_the_clock(_normal(phrase), context) or _read_since(phrase, context)
+
+
+def _read_when(phrase: str, context: TimeContext) -> Interval:
+    text = _normal(phrase)
     with within_calendar(phrase):
         reading = read_phrase(text, context)
         if reading:
@@ -159,7 +186,7 @@ def read_interval(
 
 def _context_of(now: datetime, zone: tzinfo) -> TimeContext:
     at = now.astimezone(UTC)
-    return TimeContext(now=at, zone=zone, latest=at)
+    return TimeContext(now=at, zone=zone, latest=at, given=True)
 
 
 def _up_to(end: datetime, context: TimeContext) -> TimeContext:
@@ -174,7 +201,7 @@ def _read_since(phrase: str, context: TimeContext) -> datetime:
 
 
 def _read_until(phrase: str, context: TimeContext) -> datetime:
-    end = _read_bound(phrase, context).end
+    end = _read_bound(phrase, replace(context, is_end=True)).end
     if end is None:
         raise Invalid(f"No end in {_shown(phrase)}.", hint="Give it as since.")
     return end
@@ -223,9 +250,12 @@ def _read_range(text: str, phrase: str, context: TimeContext) -> Interval:
 
     one_side = re.fullmatch(r"(since|after|before|until|till|through|up to) (.+)", text)
     if one_side and not re.search(_TO, one_side[2]):
-        return _one_sided(one_side[1], read(one_side[2], context), phrase, context)
+        is_end = one_side[1] not in {"since", "after"}
+        side = read(one_side[2], replace(context, is_end=is_end))
+        return _one_sided(one_side[1], side, phrase, context)
+    context = replace(context, is_end=False)
     first, last = _two_sides(text, phrase)
-    ending = read(last, context)
+    ending = read(last, replace(context, is_end=True))
     end = ending.until
     beginning = read(first, _up_to(end, context))
     start = beginning.since
@@ -235,7 +265,7 @@ def _read_range(text: str, phrase: str, context: TimeContext) -> Interval:
             hint="Put the earlier side first.",
         )
     # `nov 3 2025 to nov 5`, a year later: the same beginning, and an earlier end would do as well.
-    earlier = read(last, _up_to(ending.start, context)).until
+    earlier = read(last, replace(_up_to(ending.start, context), is_end=True)).until
     if start < earlier < end and read(first, _up_to(earlier, context)) == beginning:
         raise Invalid(
             f"Ambiguous time phrase: {_shown(phrase)}.", hint="Name the day or year of both sides."

@@ -63,7 +63,7 @@ _UNITS = {
         "week": "week weeks wk wks w",
         "month": "month months",
         "quarter": "quarter quarters",
-        "year": "year years yr yrs",
+        "year": "year years yr yrs y",
     }.items()
     for word in words.split()
 }
@@ -73,6 +73,7 @@ SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _PARTS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
 
 _UNIT = one_of("unit", _UNITS)
+_AGO = rf"{COUNT} ?{_UNIT} ago"
 _CALENDAR = r"(?P<unit>week|month|quarter|year)"
 _PART = one_of("part", _PARTS)
 _CLOCK = (
@@ -158,7 +159,7 @@ def _calendar_back(unit: str, count: int, context: TimeContext) -> Reading:
 
 
 def _read_calendar(found: re.Match[str], context: TimeContext) -> Reading:
-    return _calendar_back(found["unit"], 0 if found["back"] == "this" else 1, context)
+    return _calendar_back(found["unit"], {"this": 0, "next": -1}.get(found["back"], 1), context)
 
 
 def _read_so_far(found: re.Match[str], context: TimeContext) -> Reading:
@@ -206,6 +207,37 @@ def _read_ago(found: re.Match[str], context: TimeContext) -> Reading:
     if unit not in {"second", "minute", "hour"}:
         return _calendar_back(unit, count, context)
     return _around(_back(unit, count, context), unit, context)
+
+
+def _read_length(found: re.Match[str], context: TimeContext) -> Reading:
+    rolling = _read_rolling(found, context)
+    return replace(rolling, at=rolling.start)
+
+
+def _read_in(found: re.Match[str], context: TimeContext) -> Reading:
+    unit, count = _UNITS[found["unit"]], count_of(found)
+    if unit == "day":
+        return one_day(context.today + count * DAY, context)
+    if unit not in _CLOCK_UNITS or unit == "week":
+        return _calendar_back(unit, -count, context)
+    return _around(_back(unit, -count, context), unit, context)
+
+
+def ago_on_the_clock(text: str, context: TimeContext) -> datetime | None:
+    """The instant so many days, weeks, months or years before now, at the same time of day.
+
+    None for any other text.
+    """
+    found = re.fullmatch(_AGO, text)
+    if found is None or (unit := _UNITS[found["unit"]]) in {"second", "minute", "hour"}:
+        return None
+    count = count_of(found)
+    local = to_local(context.now, context.zone)
+    if unit in _MONTHS_IN:
+        day = add_months(local.date(), -count * _MONTHS_IN[unit])
+    else:
+        day = local.date() - count * _CLOCK_UNITS[unit]
+    return from_local(datetime.combine(day, local.time()), context.zone)
 
 
 def _read_now(_: re.Match[str], context: TimeContext) -> Reading:
@@ -359,14 +391,14 @@ _RULES: Rules = (
     (rf"(?P<rest>.+?)(?: at)? {_CLOCK}", _read_day_clock),
     (r"(?P<rest>.+) at (?P<hour>[0-9]{1,2})", _read_day_hour),
     (r"(?P<rest>.+) at (?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{2}))?", _read_part_hour),
-    (rf"(?P<back>this|last|previous) {_CALENDAR}", _read_calendar),
+    (rf"(?P<back>this|last|previous|next) {_CALENDAR}", _read_calendar),
     (rf"(?:today|(?:this )?{_CALENDAR}) so far", _read_so_far),
     (rf"earlier (?:today|this {_CALENDAR})", _read_so_far),
     (rf"{_CALENDAR} to date", _read_so_far),
     (rf"(?:the )?(?:last|past) {COUNT} ?{_UNIT}", _read_rolling),
     (rf"(?:the last|(?:the |this )?past) {_UNIT}", _read_rolling),
     (r"last (?P<unit>hour|minute|second)", _read_rolling),
-    (rf"{COUNT} ?{_UNIT} ago", _read_ago),
+    (_AGO, _read_ago),
     (rf"{WHICH}weekend", _read_weekend),
     (rf"{COUNT} weekends? ago", _read_weekend),
     (r"week of (?:the )?(?P<rest>.+)", _read_week_of),
@@ -380,21 +412,27 @@ _RULES: Rules = (
     (r"(?P<year>[0-9]{4})-?w(?P<week>[0-9]{2})", _read_iso_week),
     (r"(?:19|20)[0-9]{2}", _read_year),
 )
+_AHEAD_RULES: Rules = ((rf"in {COUNT} ?{_UNIT}", _read_in),)
+_LENGTH_RULES: Rules = ((rf"{COUNT} ?{_UNIT}", _read_length),)
 
 
 def read_phrase(text: str, context: TimeContext) -> Reading | None:
     """What a normalised phrase names, or None where it is none of ours.
 
     Raises Invalid for a phrase of ours that names nothing: 30 February, a season of two years, a
-    date the zone skipped, and what is relative to now and has not begun.
+    date the zone skipped, and, unless it is given as an end, what is relative to now and has not
+    begun.
     """
     bare = re.sub(r"^(?:(?:in|on|at|during) |(?:over|within) (?=the ))", "", text)
     reading = (
-        match_rules(FEAST_RULES, text, context)
+        (match_rules(_AHEAD_RULES, text, context) if context.given else None)
+        or match_rules(FEAST_RULES, text, context)
         or match_rules(_RULES, bare, context)
         or match_rules(_RULES, bare.removeprefix("the "), context)
+        or (match_rules(_LENGTH_RULES, bare, context) if context.given else None)
     )
-    if reading and not reading.dated and reading.since > context.now:
+    is_ahead = reading is not None and not reading.dated and reading.since > context.now
+    if is_ahead and not (context.given and context.is_end):
         raise Invalid(
             f"Time phrase lies ahead: {text!r}.",
             hint="Name a time that has begun, or a date with its year.",

@@ -14,7 +14,7 @@ import click
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
-from commonplace.core.when.phrases import parse_since, parse_when
+from commonplace.core.when.phrases import parse_at, parse_named
 from commonplace.doors.cli.chronicle import call, message_of, newest_events
 from commonplace.doors.cli.frame import settings, show, show_list
 from commonplace.doors.cli.options import expires_at, expires_option, list_form, list_options
@@ -51,8 +51,8 @@ def split_time(text: str, *, now: datetime, zone: tzinfo) -> TimedMessage:
     if not colon or not message.strip() or not phrase.strip():
         return TimedMessage(text, None)
     try:
-        interval = parse_when(phrase, now=now, zone=zone)
-        at = parse_since(phrase, now=now, zone=zone)
+        interval = parse_named(phrase, now=now, zone=zone)
+        at = parse_at(phrase, now=now, zone=zone)
     except Invalid:
         return TimedMessage(text, None)
     length = interval.end - interval.start if interval.start and interval.end else None

@@ -46,7 +46,7 @@ def event_line(event: Event, zone: tzinfo, *, now: datetime | None = None) -> st
     """An entry in one line: time, message, tags, folder, ref; with `now`, how long ago it was."""
     when = when_of(event.at, zone)
     if now is not None:
-        when += f" ({ago(event.at, now)})"
+        when += f" ({ago(event.at, now, zone)})"
     where = "" if event.directory in _NOWHERE else f" in {one_line(event.directory)}"
     message = message_of(event, indent=4)
     return f"- {when} {message}{_tags_of(event)}{where} ({one_line(event.ref)})"

@@ -357,7 +357,7 @@ class ChronicleVerbs(Struct, frozen=True, kw_only=True):
             last = "Nothing was ever logged here."
             for event in self.chronicle.list_events(limit=1).events:
                 when = when_of(event.at, self.zone)
-                last = f"The last entry is of {when}, {ago(event.at, self.clock())}."
+                last = f"The last entry is of {when}, {ago(event.at, self.clock(), self.zone)}."
             return self._listed([], interval=interval, notes=[last])
         notes = [f"Only the newest {_STORY_ENTRIES} entries are shown."] if page.cursor else []
         return answer_of(
@@ -446,7 +446,7 @@ class ChronicleVerbs(Struct, frozen=True, kw_only=True):
                 for _, why in explained[place : place + 1]:
                     entry.update(why)
                 entry.update(chain_facts(chains[place]))
-                entry.update({"age": ago(event.at, now)} if now else {})
+                entry.update({"age": ago(event.at, now, self.zone)} if now else {})
             return {**made, **(extra or {})}
 
         return answer_of(lines, facts, notes)

@@ -268,8 +268,10 @@ _CLOCK = {
 _DAYS = {"day": 1, "week": 7}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _IN = re.compile(
-    r"(?:in )?(?P<count>an?|\d{1,6}) (?P<unit>minute|min|hour|day|week|month|quarter|year)s?"
+    r"(?:in )?(?P<count>an?|\d{1,6}) ?"
+    r"(?P<unit>[hdwy]|(?:minute|min|hour|day|week|month|quarter|year)s?)"
 )
+_SHORT = {"h": "hour", "d": "day", "w": "week", "y": "year"}
 _NEXT = {"tomorrow": "day", "next week": "week", "next month": "month", "next year": "year"}
 _HINT = "Use a future time such as in 30 days, tomorrow, in 2 hours or 2027-01-01."
 
@@ -290,7 +292,8 @@ def parse_ahead(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
             at = _after(1, _NEXT[text], now, zone)
         elif found := _IN.fullmatch(text):
             count = 1 if found["count"].startswith("a") else int(found["count"])
-            at = _after(count, found["unit"], now, zone)
+            unit = found["unit"].removesuffix("s")
+            at = _after(count, _SHORT.get(unit, unit), now, zone)
         else:
             at = _dated(phrase, now, zone)
     if at <= now:

@@ -105,7 +105,10 @@ def _found(visit: Visit, verbs: ChronicleVerbs, found: WhenFound) -> Mapping[str
         "counted": counted,
         "interval": render_interval(within, visit.zone) if within else "",
         "notes": notes,
-        "entries": [_line(visit, event, how_long=ago(event.at, verbs.clock())) for event in events],
+        "entries": [
+            _line(visit, event, how_long=ago(event.at, verbs.clock(), visit.zone))
+            for event in events
+        ],
     }
 
 
