@@ -54,6 +54,31 @@ def test_last_and_first_go_by_time(deploys, what, times):
     assert [entry["at"][:10] for entry in entries] == times
 
 
+@pytest.mark.parametrize("is_tree", [False, True], ids=["database", "tree"])
+def test_tags_count_as_words_do(open_world, tmp_path, is_tree):
+    """Newest first, whether a word stands in the message or among the tags, in any form, or in both."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    world = open_world(path=tree if is_tree else None)
+    for at, message, tags in (
+        ("2026-09-01 10:00", "the release of 2.0 went out", []),
+        ("2026-10-01 10:00", "shipped 2.1", ["Releases", "web"]),
+        ("2026-10-02 10:00", "lunch with Bo", ["web"]),
+        ("2026-11-01 10:00", "shipped 2.2", ["web", "caf\u00e9"]),
+    ):
+        world("add_entry", message=message, tags=tags, at=at)
+    for what, said in (
+        ("last release", ["shipped 2.1", "the release of 2.0 went out"]),
+        ("first release", ["the release of 2.0 went out", "shipped 2.1"]),
+        ("when did I last ship web", ["shipped 2.2", "shipped 2.1"]),
+        ("last cafe", ["shipped 2.2"]),
+    ):
+        assert messages(world("find_when_i", what=what)) == said, what
+    former = world("list_entries").facts["entries"][0]["ref"]
+    world("add_entry", message="shipped 2.3", supersedes=former)
+    assert world("find_when_i", what="last supersedes").facts["matching"] == 0
+
+
 def test_the_last_of_many_is_first_however_it_is_asked(world, subtests):
     """Of 24 deployments, the oldest in the very words, today's stands above all."""
     for days in range(1, 25):

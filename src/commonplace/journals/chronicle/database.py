@@ -30,6 +30,7 @@ from commonplace.journals.chronicle.event import (
     parse_tags,
     relinked,
     render_tags,
+    said_with_tags,
     successors_among,
 )
 from commonplace.journals.chronicle.file import ChronicleFile, explained
@@ -48,6 +49,7 @@ from commonplace.journals.chronicle.layouts import (
     newest_first,
     oldest_first,
     seen_of,
+    text_of,
     written,
 )
 from commonplace.journals.chronicle.times import (
@@ -327,7 +329,7 @@ class ChronicleDatabase:
         found = []
         with self.reading() as (conn, layout):
             rows = conn.execute(SQL["list_messages"], {"beginning": words.beginning})
-            among = words.among((row[0], row[1].decode("utf-8", "replace")) for row in rows)
+            among = words.among((row[0], said_with_tags(text_of(row[1]), row[2])) for row in rows)
             rowids = {"rowids": json.dumps(among)}
             for row in conn.execute(layout.reading("where_rows"), rowids):
                 with contextlib.suppress(Unreadable):

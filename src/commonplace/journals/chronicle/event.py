@@ -302,6 +302,15 @@ def parse_tags(text: str) -> tuple[str, ...]:
     return tuple(well_formed(x) for x in found if isinstance(x, str) and x.strip())
 
 
+def said_with_tags(message: str, column: bytes | None) -> str:
+    """A message and its own tags, as what may bear the words of a question.
+
+    column: The tags as a database has them.
+    """
+    tags = parse_tags(column.decode("utf-8", "replace")) if column else ()
+    return " ".join([message, *own_tags(tags)])
+
+
 @lru_cache(maxsize=4096)
 def folded_tags(text: str) -> frozenset[str]:
     """The folded tags in a column; kept, since most entries share theirs with others."""

@@ -186,7 +186,10 @@ class ChronicleTree:
     def mentions(self, words: Words, question: EventQuery) -> list[Mention]:
         """The entries asked for that bear every word, newest first. Raises: Denied, Unavailable."""
         events = sorted(self._matching(question), key=_place_of, reverse=True)
-        among = words.among((number, event.message) for number, event in enumerate(events))
+        among = words.among(
+            (number, " ".join([event.message, *event.own_tags]))
+            for number, event in enumerate(events)
+        )
         return [Mention(events[number].ref, events[number].instant) for number in among]
 
     def find_successors(self, ids: Sequence[str]) -> dict[str, Event]:

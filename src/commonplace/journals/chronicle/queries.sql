@@ -244,10 +244,13 @@ ORDER BY timestamp_unix_seconds, timestamp_nanosecond, rowid;
 WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: list_messages
--- Messages that may bear a word: those that hold its beginning, and all that are not plain ASCII.
-SELECT rowid, CAST(message AS TEXT) FROM entries
+-- Messages and tags that may bear a word: those that hold its beginning, and all that are not plain
+-- ASCII.
+SELECT rowid, CAST(message AS TEXT), CAST(tags AS TEXT) FROM entries
 WHERE instr(lower(CAST(message AS TEXT)), :beginning) > 0
-    OR length(CAST(message AS TEXT)) <> length(CAST(message AS BLOB));
+    OR length(CAST(message AS TEXT)) <> length(CAST(message AS BLOB))
+    OR instr(lower(CAST(tags AS TEXT)), :beginning) > 0
+    OR length(CAST(tags AS TEXT)) <> length(CAST(tags AS BLOB));
 
 -- name: create_said
 -- Messages by their words, for one question, in memory; words are cut as the search index cuts them.
