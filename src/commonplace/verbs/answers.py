@@ -212,13 +212,17 @@ def ago(at: datetime, now: datetime, zone: tzinfo) -> str:
         return f"{counted(seconds // 60, 'minute', 'minutes')} ago"
     if seconds < 24 * _HOUR_S or not days:  # a day may have 25 hours
         return f"{counted(seconds // _HOUR_S, 'hour', 'hours')} ago"
+    return f"{_days_in_words(days)} ago"
+
+
+def _days_in_words(days: int) -> str:
     if days < _DAYS_SAID:
-        return f"{counted(days, 'day', 'days')} ago"
+        return counted(days, "day", "days")
     if days < _WEEKS_SAID:
-        return f"{'about ' if days % 7 else ''}{round(days / 7)} weeks ago"
+        return f"{'about ' if days % 7 else ''}{round(days / 7)} weeks"
     if days < _MONTHS_SAID:
-        return f"about {round(days / _DAYS_OF_MONTH)} months ago"
-    return f"about {round(days / _DAYS_OF_YEAR)} years ago"
+        return f"about {round(days / _DAYS_OF_MONTH)} months"
+    return f"about {round(days / _DAYS_OF_YEAR)} years"
 
 
 def time_lines(interval: Interval | None, zone: tzinfo, phrase: str = "") -> list[str]:

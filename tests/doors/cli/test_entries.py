@@ -628,8 +628,8 @@ def test_a_number_is_of_the_last_list_of_the_same_terminal(written):
 def test_every_command_takes_a_length_and_an_end_that_lies_ahead(words, no_weights):
     """What was done two days ago, at this time of day, lies in the last seven."""
     began = utc_now() - timedelta(days=2)
-    for write in (("private", "write"), ("timeline", "add")):
-        run(*write, "--at", "2 days ago", "painted the gate")
+    for verb in (("private", "write"), ("timeline", "add")):
+        run(*verb, "--at", "2 days ago", "painted the gate")
     at = facts("log", "2 days ago:", "painted the gate")["at"]
     assert began <= datetime.fromisoformat(at) <= utc_now() - timedelta(days=2)
     items = facts(*words)["items"]
