@@ -81,6 +81,8 @@ class Doc(Struct, frozen=True, kw_only=True):
         dated: Its date in words, searched beside the text ("7 May 2023").
         covers: The refs a summary was made from.
         written: When it was written down, where that is not the time it is of.
+        turn: Which comes first of the entries of one instant, as the journal itself lists them; by
+            the ref where it is the same.
     """
 
     ref: str
@@ -97,6 +99,7 @@ class Doc(Struct, frozen=True, kw_only=True):
     dated: str = ""
     covers: tuple[str, ...] = ()
     written: datetime | None = None
+    turn: int = 0
 
     @property
     def supersedes(self) -> str:

@@ -157,7 +157,7 @@ class MemoryOwnerIndex:
         vector = asked.vector()
         with self._lock:
             let_in = [each for each in self._held.values() if _lets_in(asked.where, each.doc)]
-            let_in.sort(key=lambda each: (each.doc.at, each.doc.ref))
+            let_in.sort(key=lambda each: (each.doc.at, each.doc.turn, each.doc.ref))
             cosines = self._cosines(vector, asked.identity, let_in)
         table, facets = _doc_table(let_in)
         docs = {key: each.doc for key, each in enumerate(let_in)}

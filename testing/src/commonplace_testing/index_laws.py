@@ -246,8 +246,13 @@ class IndexContract:
             assert found[0] == found[1]
 
     def test_the_order_of_filing_does_not_matter(self, index: Index) -> None:
-        """Docs of one instant stand in the order of their refs, whichever came first."""
+        """Docs of one instant stand by their turn, then their refs, whichever came first."""
         docs = [a_doc(f"n:{i}", text, session="day") for i, text in enumerate(LINES)]
+        turned = [replace(each, turn=9 - i) for i, each in enumerate(docs)]
+        mine = self.filled(index, turned, "d")
+        assert list(look(mine, "harbour", weighing=TOGETHER)) == ["n:2", "n:1", "n:0"]
+        mine.apply([Put(replace(docs[1], turn=10))])
+        assert list(look(mine, "harbour", weighing=TOGETHER)) == ["n:2", "n:0", "n:1"]
         answers = [
             look(self.filled(index, order, name), "harbour", weighing=TOGETHER)
             for name, order in (("a", docs), ("b", docs[::-1]), ("c", docs[1:] + docs[:1]))

@@ -636,3 +636,40 @@ def test_every_command_takes_a_length_and_an_end_that_lies_ahead(words, no_weigh
     assert all("painted the gate" in item["text"] for item in items)
     times = [datetime.fromisoformat(item["at"]) for item in items]  # of a summary its end
     assert began - timedelta(seconds=1) <= min(times)
+
+
+LISTS = {
+    "private": (("private", "write"), ("private", "list", "--when", "2026-03-02")),
+    "chronicle": (("log",), ("chronicle", "list")),
+    "timeline": (("timeline", "add"), ("timeline", "range", "2026-03-02", "--level", "raw")),
+}
+"""What writes into a journal, and what lists it."""
+
+
+@pytest.mark.parametrize("journal", LISTS)
+def test_entries_of_one_instant_have_one_order_everywhere(journal, no_weights):
+    """The last that was written is -1, and stands first in each list, before and after a reindex."""
+    add, shown = LISTS[journal]
+    said = [f"{word} lamp" for word in ("red", "blue", "amber", "green", "azure", "white")]
+    for number, text in enumerate(said):
+        run(*add, text, "--at", "2026-03-02 09:30")
+        if number == 2:
+            run("list")  # some are filed by now, and some are not
+    for words in ((), ("reindex",)):
+        if words:
+            run(*words)
+        for each in (shown, ("list", "2026-03-02", "--journal", journal)):
+            texts = [item["text"].strip().splitlines()[-1] for item in facts(*each)["items"]]
+            assert [text for text in texts if text in said] == said[::-1], each
+        assert facts("open", "-1")["text"].strip().endswith(said[-1])
+
+
+def test_what_memory_keeps_of_one_instant_has_one_order_everywhere(no_weights):
+    """Of one kind and of all."""
+    for kind in ("message", "gratitude", "todo") * 3:
+        run("memory", "save", kind, "a lamp", "--at", "2026-03-02 09:30")
+    refs = [item["ref"] for item in facts("list", "2026-03-02", "--journal", "memory")["items"]]
+    assert len(refs) == 9
+    assert [item["ref"] for item in facts("memory", "list")["items"]] == refs
+    of_kind = [ref for ref in refs if ref.startswith("memory:todo/")]
+    assert [item["ref"] for item in facts("memory", "list", "todo")["items"]] == of_kind

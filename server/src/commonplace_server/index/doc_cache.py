@@ -133,7 +133,7 @@ def updated_docs(
     fresh, gone = numbers(rows, len(COLUMNS)), numbers(dropped, 1)[0]
     table = doc_table_of(fresh)
     if len(cached.table):
-        table = updated_table(cached.table, np.union1d(fresh[0], gone), fresh, partial(_refs, tx))
+        table = updated_table(cached.table, np.union1d(fresh[0], gone), fresh, partial(_turns, tx))
     added = {
         number: Facet(journal, scope, kind, author, tuple(headings))
         for number, journal, scope, kind, author, headings in facets or ()
@@ -141,8 +141,9 @@ def updated_docs(
     return CachedDocs(name, change, table, {**cached.facets, **added}, cached.frequencies)
 
 
-def _refs(tx: OwnerTransaction, ids: Sequence[int]) -> dict[int, str]:
-    return dict(tx.query("list_refs", ids=Longs(ids)).fetchall())
+def _turns(tx: OwnerTransaction, ids: Sequence[int]) -> dict[int, tuple[int, str]]:
+    found = tx.query("list_turns", ids=Longs(ids))
+    return {number: (turn, ref) for number, turn, ref in found.fetchall()}
 
 
 class IdSpan(NamedTuple):

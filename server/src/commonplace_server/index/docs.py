@@ -49,6 +49,7 @@ class _FiledDoc(NamedTuple):
     stamp: str
     covers: list[str]
     written_us: int | None
+    turn: int
 
     def is_like(self, row: Mapping[str, Any]) -> bool:
         """Whether nothing of it is another in this row."""
@@ -311,6 +312,7 @@ def _row_of(ref: str, doc: Doc, facet: int) -> dict[str, Any]:
         "dated": plain(doc.dated),
         "covers": [plain(covered) for covered in doc.covers],
         "written_us": None if doc.written is None else micros(doc.written),
+        "turn": doc.turn,
     }
 
 

@@ -28,7 +28,7 @@ WHERE user_id = %(user)s;
 SELECT d.* FROM unnest(%(refs)s::text[]) AS a (ref)
 CROSS JOIN LATERAL (
     SELECT ref, id, facet, at_us, blank, text_hash, session_id, dated, tags, stamp, covers,
-        written_us
+        written_us, turn
     FROM wb_docs WHERE user_id = %(user)s AND ref = a.ref OFFSET 0
 ) AS d;
 
@@ -103,22 +103,23 @@ WITH put_facets AS (
 ), put_docs AS (
     INSERT INTO wb_docs (
         user_id, id, ref, facet, at_us, blank, text_hash, stamp, tags, text, session, session_id,
-        length, timed, dated, covers, written_us, change
+        length, timed, dated, covers, written_us, turn, change
     )
     SELECT
         %(user)s, id, ref, facet, at_us, blank, text_hash, stamp, tags, text, session, session_id,
-        length, timed, dated, covers, written_us, %(change)s
+        length, timed, dated, covers, written_us, turn, %(change)s
     FROM json_to_recordset(%(rows)s::json) AS put (
         id bigint, ref text, facet bigint, at_us bigint, blank boolean, text_hash text, stamp text,
         tags text[], text text, session text, session_id bigint, length integer, timed integer,
-        dated text, covers text[], written_us bigint
+        dated text, covers text[], written_us bigint, turn bigint
     )
     ON CONFLICT (user_id, ref) DO UPDATE SET
         id = excluded.id, facet = excluded.facet, at_us = excluded.at_us, blank = excluded.blank,
         text_hash = excluded.text_hash, stamp = excluded.stamp, tags = excluded.tags,
         text = excluded.text, session = excluded.session, session_id = excluded.session_id,
         length = excluded.length, timed = excluded.timed, dated = excluded.dated,
-        covers = excluded.covers, written_us = excluded.written_us, change = excluded.change
+        covers = excluded.covers, written_us = excluded.written_us, turn = excluded.turn,
+        change = excluded.change
 )
 UPDATE wb_index SET docs = docs + %(more)s, speaking = speaking + %(more_speaking)s
 WHERE user_id = %(user)s AND (%(more)s <> 0 OR %(more_speaking)s <> 0);
@@ -314,14 +315,14 @@ SELECT EXISTS (
 );
 
 -- name: read_changes
--- How far the docs are; what came and went since a change was seen, in the order of (time, ref);
+-- How far the docs are; what came and went since a change was seen, in the order of (time, turn, ref);
 -- and what there is of a model.
 SELECT
     i.name::text || pg_postmaster_start_time(), i.change, i.pruned, (
         SELECT string_agg(
             int8send(d.id) || int8send(d.at_us) || int8send(d.facet) || int8send(d.session_id)
             || int8send(d.length) || int8send(d.timed),
-            ''::bytea ORDER BY d.at_us, d.ref
+            ''::bytea ORDER BY d.at_us, d.turn, d.ref
         )
         FROM wb_docs AS d WHERE d.user_id = %(user)s AND d.change > %(seen)s
     ), (
@@ -337,9 +338,9 @@ FROM wb_index AS i
 LEFT JOIN wb_models AS m ON m.user_id = i.user_id AND m.model_tag = %(model)s
 WHERE i.user_id = %(user)s;
 
--- name: list_refs
--- The refs of some docs.
-SELECT id, ref FROM wb_docs WHERE user_id = %(user)s AND id = ANY (%(ids)s::bigint[]);
+-- name: list_turns
+-- What decides among some docs of one instant.
+SELECT id, turn, ref FROM wb_docs WHERE user_id = %(user)s AND id = ANY (%(ids)s::bigint[]);
 
 -- name: list_postings
 -- Where some words stand in a span of time, and how often in text and in date.
@@ -432,7 +433,7 @@ ORDER BY d.at_us, d.ref;
 -- Whole docs, of a list of ids.
 SELECT d.* FROM unnest(%(ids)s::bigint[]) AS a (id)
 CROSS JOIN LATERAL (
-    SELECT id, ref, facet, at_us, stamp, tags, text, session, dated, covers, written_us
+    SELECT id, ref, facet, at_us, stamp, tags, text, session, dated, covers, written_us, turn
     FROM wb_docs WHERE user_id = %(user)s AND id = a.id OFFSET 0
 ) AS d;
 

@@ -179,7 +179,9 @@ def list_records(kind: str | None, user: str | None, as_json: bool, **given: Any
 def _newest_of_all(answers: Sequence[Answer], limit: int) -> Answer:
     """The newest of what each kind's list has."""
     records = [record for each in answers for record in each.facts["records"]]
-    records.sort(key=lambda each: datetime.fromisoformat(each["created_at"]), reverse=True)
+    records.sort(  # as the index has them, and so `commonplace list`
+        key=lambda each: (datetime.fromisoformat(each["created_at"]), each["ref"]), reverse=True
+    )
     full = [each for each in answers if each.facts["records"]]
     notes = []
     if len(records) > limit or any(each.facts["cursor"] for each in full):

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from commonplace.index.scoring.doc_table import DocTable, Ids
 
-    RefsOf: TypeAlias = Callable[[Sequence[int]], Mapping[int, str]]
+    TurnsOf: TypeAlias = Callable[[Sequence[int]], Mapping[int, tuple[int, str]]]
 
 
-def updated_table(table: DocTable, moved: Ids, fresh: Ids, refs_of: RefsOf) -> DocTable:
+def updated_table(table: DocTable, moved: Ids, fresh: Ids, turns_of: TurnsOf) -> DocTable:
     """A doc table without the docs that came, changed or left, and with those there now.
 
     fresh: (columns, n), in any order.
-    refs_of: The refs of some ids, which decide the order of docs of one instant.
+    turns_of: The turn and the ref of some ids, which decide the order of docs of one instant.
     """
     gone = table.places_of(moved)
     stay = np.ones(len(table), dtype=np.bool_)
@@ -34,17 +34,17 @@ def updated_table(table: DocTable, moved: Ids, fresh: Ids, refs_of: RefsOf) -> D
     fresh = fresh[:, np.argsort(fresh[1], kind="stable")]
     tied = np.isin(kept[1], fresh[1])
     if tied.any() or len(np.unique(fresh[1])) < fresh.shape[1]:
-        return ordered_table(np.concatenate([kept, fresh], axis=1), refs_of)
+        return ordered_table(np.concatenate([kept, fresh], axis=1), turns_of)
     places = np.searchsorted(kept[1], fresh[1])
     return doc_table_of(np.insert(kept, places, fresh, axis=1))
 
 
-def ordered_table(columns: Ids, refs_of: RefsOf) -> DocTable:
-    """The doc table of some docs, by (time, ref); as in `updated_table`."""
-    return doc_table_of(columns[:, _order(columns, refs_of)])
+def ordered_table(columns: Ids, turns_of: TurnsOf) -> DocTable:
+    """The doc table of some docs, by (time, turn, ref); as in `updated_table`."""
+    return doc_table_of(columns[:, _order(columns, turns_of)])
 
 
-def _order(columns: Ids, refs_of: RefsOf) -> Ids:
+def _order(columns: Ids, turns_of: TurnsOf) -> Ids:
     ids, at_us = columns[0], columns[1]
     order = np.lexsort((ids, at_us))
     times = at_us[order]
@@ -55,8 +55,8 @@ def _order(columns: Ids, refs_of: RefsOf) -> Ids:
     tied[1:] |= same
     tied[:-1] |= same
     spots = np.flatnonzero(tied)
-    refs = refs_of(ids[order[spots]].tolist())
+    turns = turns_of(ids[order[spots]].tolist())
     order[spots] = sorted(
-        order[spots].tolist(), key=lambda i: (int(at_us[i]), str(refs.get(int(ids[i]), "")))
+        order[spots].tolist(), key=lambda i: (int(at_us[i]), *turns.get(int(ids[i]), (0, "")))
     )
     return order

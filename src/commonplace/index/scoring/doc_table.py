@@ -39,7 +39,7 @@ class Lending(NamedTuple):
 
 
 class DocTable(Struct, frozen=True, eq=False, dict=True):
-    """Docs as columns of one length, in the order of (time, ref); a row's number is its place.
+    """Docs as columns of one length, by (time, turn, ref); a row's number is its place.
 
     Args:
         ids: As in the database.
@@ -110,7 +110,7 @@ class DocTable(Struct, frozen=True, eq=False, dict=True):
     def between(self, low: int, high: int) -> DocTable:
         """The table of the docs with low <= id < high, as if there were no others.
 
-        Both bounds cut between seconds, where the order of ids and that of (time, ref) are one.
+        Both bounds cut between seconds, where ids and (time, turn, ref) have one order.
         """
         ordered, _ = self._by_id
         start, stop = np.searchsorted(ordered, [low, high]).tolist()
@@ -166,6 +166,6 @@ class DocTable(Struct, frozen=True, eq=False, dict=True):
 
 
 def doc_table_of(columns: Ids) -> DocTable:
-    """The doc table of (columns, n) numbers, in the order of `COLUMNS` and of (time, ref)."""
+    """The doc table of (columns, n) numbers, in the order of `COLUMNS` and of (time, turn, ref)."""
     ids, at_us, facets, sessions, lengths, timed = columns
     return DocTable(ids, at_us, facets, sessions, lengths, timed.astype(np.bool_))

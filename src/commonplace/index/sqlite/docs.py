@@ -35,7 +35,7 @@ HEADING_SIGN = "\x1f"
 # What `read_docs` reads of each doc; the sum is of these, but for numbers that stand for names.
 _COLUMNS = (
     *("id", "ref", "facet", "at_us", "stamp", "tags", "text", "session", "dated", "covers"),
-    *("written_us", "blank", "text_hash", "length", "timed", "sum"),
+    *("written_us", "turn", "blank", "text_hash", "length", "timed", "sum"),
 )
 _SUMMED = itemgetter(*[x for x in _COLUMNS if x not in {"id", "facet", "session", "sum"}])
 
@@ -75,6 +75,7 @@ def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
         "facet": _facet_id(conn, sql, facet),
         "at_us": at_us,
         "written_us": at_us if doc.written is None else micros(doc.written),
+        "turn": doc.turn,
         "blank": int(not doc.text.strip()),
         "text_hash": text_hash(doc.said),
         "stamp": well_formed(doc.stamp),
@@ -132,7 +133,7 @@ def read_docs(
         named = dict(zip(_COLUMNS, row, strict=True))
         if facet is None or named["sum"] != sum_of(named, facet, named["session"]):
             raise Corrupted("A doc in the index is not as it was filed.", hint=REPAIR_HINT)
-        found[row[0]] = doc_of(row[:11], facet, _parse_list)
+        found[row[0]] = doc_of(row[:12], facet, _parse_list)
     return found
 
 
@@ -144,7 +145,7 @@ def sum_of(row: Mapping[str, object], facet: Facet, session: str) -> int:
 
 def doc_of(row: Sequence[Any], facet: Facet, parse: Callable[[Any], tuple[str, ...]]) -> Doc:
     """A doc from the columns of `read_docs`. parse: Reads a list of names."""
-    _, ref, _, at_us, stamp, tags, text, session, dated, covers, written_us = row
+    _, ref, _, at_us, stamp, tags, text, session, dated, covers, written_us, turn = row
     return Doc(
         ref=ref,
         journal=facet.journal,
@@ -160,6 +161,7 @@ def doc_of(row: Sequence[Any], facet: Facet, parse: Callable[[Any], tuple[str, .
         dated=dated,
         covers=parse(covers) if covers != _NO_NAMES else (),
         written=None if written_us in {None, at_us} else instant(written_us),
+        turn=turn,
     )
 
 

@@ -461,7 +461,7 @@ class DocTables:
             table = self._updated(conn, held[2], held[1])
         if table is None:
             columns = np.stack(read_columns(conn, self._sql["list_doc_table"]))
-            table = ordered_table(columns, partial(self._refs, conn))
+            table = ordered_table(columns, partial(self._turns, conn))
         self._held = name, newest, table
         return table
 
@@ -471,7 +471,8 @@ class DocTables:
             return None
         asked = {"ids": json.dumps(moved.tolist())}
         fresh = np.stack(read_columns(conn, self._sql["list_doc_table_of"], asked))
-        return updated_table(table, moved, fresh, partial(self._refs, conn))
+        return updated_table(table, moved, fresh, partial(self._turns, conn))
 
-    def _refs(self, conn: sqlite3.Connection, ids: Sequence[int]) -> Mapping[int, str]:
-        return dict(conn.execute(self._sql["list_refs"], {"ids": json.dumps(ids)}).fetchall())
+    def _turns(self, conn: sqlite3.Connection, ids: Sequence[int]) -> Mapping[int, tuple[int, str]]:
+        found = conn.execute(self._sql["list_turns"], {"ids": json.dumps(ids)})
+        return {number: (turn, ref) for number, turn, ref in found}

@@ -9,18 +9,19 @@ SELECT max(id) FROM docs WHERE id >= :low AND id < :high;
 -- name: add_doc
 -- A doc under its id; triggers file its words.
 INSERT INTO docs (
-    id, ref, facet, at_us, written_us, blank, text_hash, stamp, tags, text,
+    id, ref, facet, at_us, written_us, turn, blank, text_hash, stamp, tags, text,
     session, length, timed, dated, covers, sum
 )
 VALUES (
-    :id, :ref, :facet, :at_us, :written_us, :blank, :text_hash, :stamp, :tags, :text,
+    :id, :ref, :facet, :at_us, :written_us, :turn, :blank, :text_hash, :stamp, :tags, :text,
     :session, :length, :timed, :dated, :covers, :sum
 );
 
 -- name: restamp_doc
 -- The same text in the same second, facet and session: only what nothing is derived from.
 UPDATE docs SET
-    at_us = :at_us, written_us = :written_us, stamp = :stamp, tags = :tags, covers = :covers, sum = :sum
+    at_us = :at_us, written_us = :written_us, turn = :turn, stamp = :stamp, tags = :tags,
+    covers = :covers, sum = :sum
 WHERE id = :id;
 
 -- name: drop_doc
@@ -70,7 +71,7 @@ INSERT INTO sessions (name) VALUES (:name);
 -- Whole docs, of a list of ids.
 SELECT
     d.id, d.ref, d.facet, d.at_us, d.stamp, d.tags, d.text,
-    coalesce(s.name, '') AS session, d.dated, d.covers, d.written_us,
+    coalesce(s.name, '') AS session, d.dated, d.covers, d.written_us, d.turn,
     d.blank, d.text_hash, d.length, d.timed, d.sum
 FROM docs AS d LEFT JOIN sessions AS s ON s.id = d.session
 WHERE d.id IN (SELECT value FROM json_each(:ids));
@@ -325,9 +326,9 @@ SELECT group_concat(DISTINCT doc) FROM moved WHERE seq > :seen;
 DELETE FROM moved
 WHERE seq <= (SELECT seq FROM sqlite_sequence WHERE name = 'moved') - :kept;
 
--- name: list_refs
--- The refs of some docs.
-SELECT id, ref FROM docs WHERE id IN (SELECT value FROM json_each(:ids));
+-- name: list_turns
+-- What decides among some docs of one instant.
+SELECT id, turn, ref FROM docs WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: find_facets
 -- The facets a filter lets in; an empty list lets in all.

@@ -8,6 +8,8 @@ CREATE TABLE docs (
     at_us INTEGER NOT NULL,
     -- When it was written down: `at_us`, where nothing else is known.
     written_us INTEGER NOT NULL,
+    -- The order of docs of one instant, before that of their refs.
+    turn INTEGER NOT NULL,
     blank INTEGER NOT NULL,
     text_hash TEXT NOT NULL,
     stamp TEXT NOT NULL,
@@ -89,7 +91,8 @@ CREATE TRIGGER docs_dropped AFTER DELETE ON docs BEGIN
     UPDATE state SET docs = docs - 1;
 END;
 -- Inside its second a doc moves without a new id.
-CREATE TRIGGER docs_restamped AFTER UPDATE OF at_us ON docs WHEN old.at_us != new.at_us BEGIN
+CREATE TRIGGER docs_restamped AFTER UPDATE OF at_us, turn ON docs
+WHEN old.at_us != new.at_us OR old.turn != new.turn BEGIN
     INSERT INTO moved (doc) VALUES (new.id);
 END;
 

@@ -417,4 +417,5 @@ def doc_of(event: Event, zone: tzinfo) -> Doc:
         ),
         dated=render_date(local_date(event.at, zone)),
         written=event.written,
+        turn=event.place,
     )

@@ -302,7 +302,7 @@ class Chronicle:
         return {event.ref: event for event in self._store.get_many(identities)}
 
     def list_mentions(self, text: str, *, within: Interval | None = None) -> list[Mention]:
-        """Every entry inside the interval whose message and tags bear all words of a text, newest first.
+        """Every entry inside the interval that bears all words of a text, tags too, newest first.
 
         In any form of each word, as a search finds it; stop words do not count. However many.
         Raises: Invalid, Unavailable.

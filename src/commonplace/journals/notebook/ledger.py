@@ -401,6 +401,10 @@ class Ledger:
         found = self._ask("place", id=entry_id, named=named)
         return found[0][0] if found else named
 
+    def number_of(self, entry_id: str) -> int:
+        """Where an entry stands in the order in which they were written; 0 for an unknown one."""
+        return int(self._ask("number", id=entry_id)[0][0])
+
     def shown_section(self, entry_id: str, named: str) -> str:
         """The same; empty for an entry that has expired."""
         found = self._ask("place", id=entry_id, named=named)

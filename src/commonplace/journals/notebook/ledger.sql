@@ -320,6 +320,10 @@ SELECT id, section, hash, at, summary, expires FROM entries WHERE id = :id ORDER
 SELECT id, section, hash, at, summary, expires FROM entries
 WHERE id >= :low AND id < :high ORDER BY seq LIMIT 50;
 
+-- name: number
+-- Where an entry stands in the order of the history.
+SELECT coalesce(max(seq), 0) FROM entries WHERE id = :id;
+
 -- name: newest_at
 -- When the newest of a section was, whether or not it has expired.
 SELECT max(at) FROM entries WHERE section = :section;

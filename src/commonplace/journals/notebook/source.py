@@ -229,6 +229,7 @@ def entry_doc(notebook: NotebookReader, entry: NotebookEntry, *, section: str) -
         author=entry.author_name,
         dated=render_date(local_date(entry.at, notebook.zone)),
         written=entry.written,
+        turn=notebook.ledger.number_of(entry.id),
     )
 
 

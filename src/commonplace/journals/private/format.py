@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.brief_item import OWN, REPOSITORY
+from commonplace.core.clock import micros
 from commonplace.core.digest import sha256_hex
 from commonplace.core.text import fold_name, well_formed
 from commonplace.journals.private.markdown import (
@@ -304,6 +305,14 @@ def entry_at(
 def written_of(frontmatter: Mapping[str, str], zone: tzinfo) -> datetime | None:
     """When an entry was written down, where its frontmatter says so; None for no plain time."""
     return _parse_date(frontmatter.get(WRITTEN, ""), zone)
+
+
+def turn_of(written: datetime | None) -> int:
+    """Where an entry stands among those of its instant: behind those that were written before it.
+
+    written: As in `written_of`; who writes at once stands before all that was written down later.
+    """
+    return 0 if written is None else micros(written)
 
 
 def _parse_timestamp(value: str) -> datetime | None:

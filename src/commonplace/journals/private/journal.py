@@ -12,6 +12,7 @@ import os
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
@@ -62,7 +63,7 @@ from commonplace.journals.private.places import (
     list_days,
     parse_place,
     places_of,
-    read_at,
+    read_turn,
     read_bytes,
     read_entry,
 )
@@ -362,21 +363,23 @@ class PrivateJournal:
         """The newest entries inside the interval, newest first; a broken file is passed over."""
         if limit < 1:
             return []
-        newest: list[tuple[datetime, str, EntryPlace]] = []
+        newest: list[tuple[tuple[datetime, int, str], EntryPlace]] = []
         asked = within or Interval()
         for root, day in self._days_newest_first(self._of_kind(kind)):
             span = _span_of(day)
             full = len(newest) >= limit
-            if (full and newest[0][0] >= span[1]) or (asked.start and span[1] <= asked.start):
+            if (full and newest[0][0][0] >= span[1]) or (asked.start and span[1] <= asked.start):
                 break
             if asked.end and asked.end <= span[0]:
                 continue
-            for at, place in self._times_of(root, day):
-                if asked.holds(at):
-                    heapq.heappush(newest, (at, place.ref, place))
+            for turn, place in self._turns_of(root, day):
+                if asked.holds(turn[0]):
+                    heapq.heappush(newest, (turn, place))
                     if len(newest) > limit:
                         heapq.heappop(newest)
-        return list(self._readable(place for _, _, place in sorted(newest, reverse=True)))
+        return list(
+            self._readable(place for _, place in sorted(newest, key=itemgetter(0), reverse=True))
+        )
 
     def list_newest(self, root: Root, headings: frozenset[str] | None) -> list[BriefItem]:
         """What the owner's newest entries of a root say under some headings, for a brief.
@@ -439,10 +442,12 @@ class PrivateJournal:
                 self.notices.log(root.path, os.strerror(exc.errno or 0))
         return sorted(days, key=lambda pair: pair[1], reverse=True)
 
-    def _times_of(self, root: Root, day: str) -> Iterator[tuple[datetime, EntryPlace]]:
+    def _turns_of(
+        self, root: Root, day: str
+    ) -> Iterator[tuple[tuple[datetime, int, str], EntryPlace]]:
         for place in self._places_of(root, day):
             try:
-                yield read_at(place, self.zone), place
+                yield read_turn(place, self.zone), place
             except CommonplaceError as exc:
                 self.notices.log(place.path, exc.message)
 

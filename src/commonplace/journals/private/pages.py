@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.brief_item import OWN
@@ -14,6 +15,7 @@ from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.text import first_words, opening
 from commonplace.core.values import EntryPreview, Page
 from commonplace.journals.private.copied import FROM, ID
+from commonplace.journals.private.format import turn_of
 from commonplace.journals.private.markdown import parse_frontmatter
 from commonplace.journals.private.places import (
     find_linked,
@@ -21,8 +23,8 @@ from commonplace.journals.private.places import (
     list_days,
     parse_place,
     places_of,
-    read_at,
     read_entry,
+    read_turn,
     refuse_malformed,
 )
 from commonplace.journals.private.roots import FOLDER
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from commonplace.journals.private.places import EntryPlace
     from commonplace.journals.private.roots import Root
 
-    _Timed: TypeAlias = tuple[datetime, str, EntryPlace]
+    _Timed: TypeAlias = tuple[tuple[datetime, int, str], EntryPlace]
 
 _SCHEME = f"{JOURNAL}:"
 
@@ -80,7 +82,8 @@ class PrivatePages:
         with self._copies.naming_gone(ref):
             place = parse_place(ref, (self._read_root(ref),))
         entry = read_entry(place, self._zone, self._words.asked())
-        before, after = self._around(place, entry.at)
+        turn = (entry.at, turn_of(entry.written), place.ref)
+        before, after = self._around(place, turn)
         # What came along says nothing of the owner's entries, here as in the index.
         names_own = entry.word == OWN and entry.supersedes.startswith(_SCHEME)
         return Page(
@@ -130,7 +133,7 @@ class PrivatePages:
         return root
 
     def _around(
-        self, place: EntryPlace, at: datetime
+        self, place: EntryPlace, turn: tuple[datetime, int, str]
     ) -> tuple[EntryPreview | None, EntryPreview | None]:
         """The nearest entries of this root before and after: of the day, else of the next with any.
 
@@ -142,8 +145,8 @@ class PrivatePages:
         except OSError:
             days = []
         of_day = self._timed(place.root, day) if slash else []
-        before = [x for x in of_day if x[:2] < (at, place.ref)]
-        after = [x for x in of_day if x[:2] > (at, place.ref)]
+        before = [x for x in of_day if x[0] < turn]
+        after = [x for x in of_day if x[0] > turn]
         before = before or self._first_of(place.root, [x for x in reversed(days) if x < day])
         after = after or self._first_of(place.root, [x for x in days if x > day])
         return self._preview(before[-1:]), self._preview(after[:1])
@@ -157,12 +160,12 @@ class PrivatePages:
         with suppress(OSError):
             for place in places_of(root, day, list_day(root, day)):
                 with suppress(CommonplaceError):
-                    found.append((read_at(place, self._zone), place.ref, place))
-        return sorted(found, key=lambda x: x[:2])
+                    found.append((read_turn(place, self._zone), place))
+        return sorted(found, key=itemgetter(0))
 
     def _preview(self, found: Sequence[_Timed]) -> EntryPreview | None:
         with suppress(CommonplaceError):
-            for at, ref, place in found:
+            for (at, _, ref), place in found:
                 entry = read_entry(place, self._zone, self._words.asked())
                 mark = "" if entry.word == OWN else "[from the repository] "
                 return EntryPreview(ref=ref, at=at, text=mark + first_words(entry.text))

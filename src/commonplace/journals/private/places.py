@@ -28,6 +28,7 @@ from commonplace.journals.private.format import (
     parse_day,
     parse_entry,
     version_of,
+    turn_of,
     written_of,
 )
 from commonplace.journals.private.markdown import (
@@ -290,6 +291,16 @@ def read_at(place: EntryPlace, zone: tzinfo) -> datetime:
     """When the entry at a place was written, from the beginning of its file alone."""
     content, status = read_bytes(place, FRONTMATTER_LIMIT)
     return _at(place, parse_frontmatter(decode(content)), status, zone)
+
+
+def read_turn(place: EntryPlace, zone: tzinfo) -> tuple[datetime, int, str]:
+    """What orders the entry at a place among others: its time, its turn and its ref, as an index.
+
+    Raises: as `read_at`.
+    """
+    content, status = read_bytes(place, FRONTMATTER_LIMIT)
+    keys = parse_frontmatter(decode(content))
+    return _at(place, keys, status, zone), turn_of(written_of(keys, zone)), place.ref
 
 
 def read_changed(place: EntryPlace, zone: tzinfo) -> datetime | None:

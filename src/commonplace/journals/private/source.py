@@ -25,7 +25,7 @@ from commonplace.journals.private.embedding import (
     find_fault_at_a_glance,
     render_embedding,
 )
-from commonplace.journals.private.format import reference_text, to_millis
+from commonplace.journals.private.format import reference_text, to_millis, turn_of
 from commonplace.journals.private.places import (
     SUFFIX,
     EntryPlace,
@@ -371,6 +371,7 @@ def doc_of(entry: PrivateEntry, zone: tzinfo) -> Doc:
         tags=superseding_tags(entry.supersedes) if entry.word == OWN else (FROM_REPOSITORY,),
         dated=render_date(local_date(entry.at, zone)),
         written=entry.written,
+        turn=turn_of(entry.written),
     )
 
 

@@ -402,6 +402,7 @@ def doc_of(entry: TimelineEntry, zone: tzinfo, covers: tuple[str, ...] = ()) -> 
         author=author,
         dated=label_of(level, entry.start, zone) if level else render_date(day),
         covers=covers,
+        turn=entry.seq,
         # A summary that was made again is of that day: it may rest on what came since.
         written=entry.updated if level else entry.created,
     )

@@ -112,6 +112,7 @@ class TranscriptSource:
             author=message.author,
             dated=render_date(local_date(at, self._zone)),
             written=instant_of(message.kept) if is_time(message.kept) else None,
+            turn=message.n,
         )
 
 

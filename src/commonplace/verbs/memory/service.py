@@ -342,7 +342,7 @@ class MemoryService:
         listed = chain.from_iterable(self.list_records(x, limit=_HITS).records for x in kinds)
         # What is never found, such as a draft, is left out.
         shown = (record for record in listed if searchable_text(record))
-        for record in heapq.nlargest(_HITS, shown, key=lambda each: each.at):
+        for record in heapq.nlargest(_HITS, shown, key=lambda each: (each.at, each.ref)):
             put(record)
         return blocks.context(interval=None, notes=notes)
 
