@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     OpenMeaning: TypeAlias = Callable[[Path, Queries], Meaning]
 
-SCHEMA = 8
+SCHEMA = 9
 FILE_NAME = "index.db"
 MATRIX_SUFFIX = ".matrix"
 
