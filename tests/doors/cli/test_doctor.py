@@ -250,7 +250,7 @@ def test_an_index_of_a_newer_program(index):
     conn.close()
     ((part, what),) = problems()
     assert part == "index"
-    assert "has schema 99; this commonplace knows schema 8" in what
+    assert "has schema 99; this commonplace knows schema 9" in what
     assert problems("--repair") == [(part, what)]
 
 

@@ -63,9 +63,9 @@ from commonplace.journals.private.places import (
     list_days,
     parse_place,
     places_of,
-    read_turn,
     read_bytes,
     read_entry,
+    read_turn,
 )
 from commonplace.journals.private.project_copies import ProjectCopies
 from commonplace.journals.private.project_roots import ProjectRoots

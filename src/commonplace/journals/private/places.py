@@ -27,8 +27,8 @@ from commonplace.journals.private.format import (
     entry_at,
     parse_day,
     parse_entry,
-    version_of,
     turn_of,
+    version_of,
     written_of,
 )
 from commonplace.journals.private.markdown import (
