@@ -19,6 +19,7 @@ from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy as numbers
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, SearchQuestion
+from commonplace.search.folding import fitting
 from commonplace.verbs.renderer import AnswerFrame, Renderer
 from commonplace_testing import ReadySlot
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from bench.retrieval_data import Archive, Asked
     from commonplace.core.ports import Encoder
-    from commonplace.core.values import Change, Hit, Since
+    from commonplace.core.values import Change, Found, Hit, Since
     from commonplace.search.policy import Policy
 
 LIMIT = 20
@@ -109,14 +110,16 @@ class Library:
         for archive, finder in self._finders:
             texts = {doc.ref: doc.text for doc in archive.docs}
             for one in archive.asked:
-                hits = _hits(finder, one, policy)
+                found = _found(finder, one, policy)
+                hits = found.hits
                 gold = {ref: texts[ref] for ref in one.gold}
-                shown = [shown_share(gold, _shown(one, hits, each)) for each in BUDGETS]
+                fits = fitting(found, one.text)
+                shown = [shown_share(gold, _shown(one, fits, each)) for each in BUDGETS]
                 outcomes.append(judged(one, hits[:LIMIT], archive, shown))
         return outcomes
 
 
-def _hits(finder: Finder, one: Asked, policy: Policy) -> Sequence[Hit]:
+def _found(finder: Finder, one: Asked, policy: Policy) -> Found:
     """As many as fill the largest answer, as recall gives them where no limit is asked for."""
     question = SearchQuestion(
         text=one.text,
@@ -126,7 +129,7 @@ def _hits(finder: Finder, one: Asked, policy: Policy) -> Sequence[Hit]:
         policy=policy,
         room=max(BUDGETS) * TOKEN_BYTES,
     )
-    return finder.find(question).hits
+    return finder.find(question)
 
 
 def _shown(one: Asked, hits: Sequence[Hit], tokens: int) -> Mapping[str, str]:

@@ -51,6 +51,8 @@ _SAID_BY_REF = frozenset({"entry", "event", "message", "turn"})
 _SHORTER = (200, 100, 50)
 _LONGER = (400, 800, 1600, 3200)
 _SOURCES_SHOWN = 100
+_MOST_ASKED = 100
+"""The most hits that can be asked for."""
 
 
 class AnswerFrame(Struct, frozen=True, kw_only=True):
@@ -64,6 +66,7 @@ class AnswerFrame(Struct, frozen=True, kw_only=True):
         is_list: Whether the hits are a page of a list in the order of time, and have no scores.
         start: How many of a list were passed over.
         has_more: Whether a list goes on after these.
+        folded: How many hits are not among these, which fit less.
     """
 
     head: tuple[str, ...]
@@ -73,6 +76,7 @@ class AnswerFrame(Struct, frozen=True, kw_only=True):
     is_list: bool = False
     start: int = 0
     has_more: bool = False
+    folded: int = 0
 
 
 class _Shared(Struct, frozen=True, kw_only=True):
@@ -167,6 +171,9 @@ class Renderer(Struct, frozen=True, kw_only=True):
         elif left_out:
             more = f"{left_out} more left out to stay within budget_tokens."
             lines += ["", more]
+        if frame.folded:
+            every = min(len(shown) + left_out + frame.folded, _MOST_ASKED)
+            lines += ["", f"{frame.folded} more fit less; limit {every} gives them."]
         return answer_of(
             lines,
             lambda: {

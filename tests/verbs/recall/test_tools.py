@@ -360,6 +360,21 @@ def test_without_a_limit_an_answer_has_what_its_budget_has_room_for(world, app):
     assert len(refs(ask(app, "recall", query="postgres fact", budget_tokens=200))) < 20
 
 
+def test_what_fits_less_is_counted_and_given_where_a_limit_asks_for_it(world):
+    """Nothing is dropped: the line at the end says how to get the rest."""
+    app = world.open()
+    for number in range(12):
+        app.chronicle.journal.add_event(f"watered tree {number}", at=world.clock())
+    app.chronicle.journal.add_event("the pump of the well hums loudly", at=world.clock())
+    answer = ask(app, "recall", query="the pump of the well hums loudly")
+    shown, folded = len(refs(answer)), answer.facts["folded"]
+    assert shown >= 3 <= folded
+    assert f"{folded} more fit less; limit {shown + folded} gives them." in answer.text
+    every = ask(app, "recall", query="the pump of the well hums loudly", limit=shown + folded)
+    assert len(refs(every)) == shown + folded
+    assert every.facts["folded"] == 0
+
+
 def test_entries_that_say_the_same_are_one_hit(world, app):
     """The best names the others; ten of them are five and a count."""
     for _ in range(10):

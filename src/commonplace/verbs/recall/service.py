@@ -78,6 +78,7 @@ class EntriesRecalled(Struct, frozen=True, kw_only=True):
         question: As it was understood.
         found: The hits, best first, or newest first where whatever there is was asked for.
         has_todos: Whether the open to-dos that were asked for stand first.
+        folded: How many more there are that fit less; a search with a limit has them.
         outside_time: Whether nothing lies in the time of the question, so that hits are of others.
         is_weak: Whether the hits may not be about what was asked.
         missing: The journals of which not everything was searched.
@@ -89,6 +90,7 @@ class EntriesRecalled(Struct, frozen=True, kw_only=True):
     outside_time: bool
     is_weak: bool
     missing: Sequence[str]
+    folded: int = 0
 
 
 class EntriesOfTime(Struct, frozen=True, kw_only=True):
@@ -142,13 +144,16 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
 
         Raises: Invalid, which names the argument; Unavailable.
         """
-        limit, room = (policy.RECALL_MOST, room) if limit is None else (limit, 0)
+        most = _Most(policy.RECALL_MOST, room) if limit is None else _Most(limit)
+        limit = most.limit
         # Its patterns are compiled at the first question: `status` asks none and must be quick.
+        from commonplace.search.folding import fitting
         from commonplace.search.query_features import read_todos
 
         question = self._understand(query, when)
         wanted = read_todos(question.rest)
         todos = self._open_todos(question, within, limit) if wanted == "" else ()
+        folded = 0
         may_be_words = wanted is None and not when.strip()
         named = self._naming(question, within, limit) if may_be_words else None
         if named:
@@ -159,8 +164,11 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             if may_be_words and question.cuts and not outside:
                 found = self._with_naming(found, question, within, limit)
         else:
-            most = _Most(limit, room)
             found, outside = self._fitting(query, question, within, most, has_todos=bool(todos))
+            if most.room:
+                folded = len(found.hits)
+                found = replace(found, hits=fitting(found, question.about))
+                folded -= len(found.hits)
         if wanted is not None:
             found = replace(found, hits=_todos_first(todos, found.hits)[:limit])
         behind = [each.journal for each in self.filing.behind()]
@@ -171,6 +179,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             outside_time=outside,
             is_weak=not todos and found.chance is not None and found.chance < policy.WEAK_CHANCE,
             missing=tuple(dict.fromkeys([*self.lost, *behind])),
+            folded=folded,
         )
 
     def _fitting(

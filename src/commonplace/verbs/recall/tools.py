@@ -131,6 +131,7 @@ class RecallTools:
             },
             notes=_notes(service, done.found.notes),
             explains=explain,
+            folded=done.folded,
         )
         return _renderer(service).hits(
             frame, done.found.hits, about=done.question.about, budget_tokens=budget_tokens
@@ -243,6 +244,7 @@ def _facts(done: EntriesRecalled, *, explain: bool) -> dict[str, Any]:
     return {
         "interval": interval and {**interval, **read_from},
         "outside_time": done.outside_time,
+        "folded": done.folded,
         "weak": done.is_weak,
         "chance": rounded(done.found.chance) if done.is_weak or explain else None,
         "missing": list(done.missing),
