@@ -287,8 +287,8 @@ FOLDING_CHANCE = 0.14
 2.2 % of right answers (chats, journals, long replies), `WEAK_CHANCE` would 3.8, 2.3 and 7.9 %."""
 
 FITTING_SHARE = 0.35
-"""Hits that score less than this of the best are folded. Of .35 to .6 it alone loses less than .001
-of the evidence on each development set."""
+"""Hits that score less than this of the best are folded. Of .35 to .6 it alone loses about .001
+of the evidence at most, on each development set."""
 
 BEST_SHOWN, FOLDED_LEAST = 3, 3
 """Hits that are never folded, and how many a line that says so is worth."""
