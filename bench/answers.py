@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LISTS = {"default": 1500, "classic": 4000, "all": 5500}
+LISTS = {"default": 1500, "classic": 4000, "all": 5750}
 """The most tokens of each list of tools: every session pays for it."""
 
 GUIDE_TOKENS = 200

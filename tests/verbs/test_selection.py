@@ -122,7 +122,7 @@ def test_one_tool_says_that_a_session_begins_with_it(opened):
         assert first == ["recall"]
 
 
-@pytest.mark.parametrize(("toolsets", "most"), [("default", 1500), ("all", 5500)])
+@pytest.mark.parametrize(("toolsets", "most"), [("default", 1500), ("all", 5750)])
 def test_a_list_keeps_to_its_cost(opened, toolsets, most):
     """Every session pays for it."""
     assert tokens(opened(toolsets)) <= most
