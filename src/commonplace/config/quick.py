@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.redact import Screen
 
-BRIEF_PARTS = ("lost", "last", "open", "decided", "preferred")
+BRIEF_PARTS = ("lost", "last", "open", "decided", "preferred", "timeline")
 """The parts of a brief, in their order."""
 
 MOST_BRIEF_TOKENS = 2400

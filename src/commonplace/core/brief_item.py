@@ -15,13 +15,18 @@ CLIENT = "client"
 """The word of what a client noted by itself, in a file of its own."""
 
 
+PRIVATE = "private"
+"""The tag of a line that may quote any heading of the private journal."""
+
+
 class BriefItem:
     """What was written once, when, and the ref that opens it.
 
     Args:
         text: As it was written, or the beginning of it.
-        kind: `event`, `note`, `todo`, `session`, `turn`, or a heading of the private journal.
-        tags: Of an event.
+        kind: `event`, `note`, `todo`, `session`, `turn`, `day`, `week`, or a heading of the private
+            journal.
+        tags: Of an event; `PRIVATE`.
         expires: When it expires, in seconds since 1970; None for never.
         word: Whose word it is: `OWN` or `REPOSITORY`.
     """

@@ -56,6 +56,7 @@ WRITES = {
     "event": lambda text: facts("log", text)["ref"],
     "note": lambda text: facts("private", "write", "--project-notes", text)["refs"][0],
     "preference": lambda text: facts("private", "write", "--user-context", text)["refs"][0],
+    "activity": lambda text: facts("timeline", "add", text)["ref"],
     "to-do": lambda text: facts("memory", "save", "todo", "--title", text)["ref"],
 }
 
@@ -323,3 +324,37 @@ def test_to_dos_that_lie_in_postgres_are_told_of(database, monkeypatch):
     monkeypatch.setenv("COMMONPLACE_DATABASE_URL", database.app_url)
     assert run("delete", ref, "--yes").exit_code == 0
     assert holders("pilot") == []
+
+
+def test_a_day_that_quotes_what_is_deleted_elsewhere_leaves_at_once(no_weights, monkeypatch):
+    """An entry of a journal that feeds the timeline, though the day's line has another ref."""
+    monkeypatch.setenv("COMMONPLACE_TIMELINE_FEED", "chronicle")
+    ref = facts("log", "painted the quay green")["ref"]
+    assert run("rollup", "--due").exit_code == 0
+    facts("timeline", "add", "mended a bell")
+    assert run("brief").exit_code == 0
+    assert "everywhere.json" in holders("quay green")
+    assert run("delete", ref, "--yes", "--project", str(Path.home())).exit_code == 0
+    assert holders("quay green") == []
+    assert "mended a bell" in run("brief").output
+    assert "quay green" not in run("brief").output
+
+
+def test_a_day_s_line_is_over_when_what_it_may_quote_expires(no_weights):
+    """Whether the entry was to expire before the line was kept, or is only then."""
+    ref = facts("timeline", "add", "mended a bell")["ref"]
+    files = BriefFiles(owner_folder())
+
+    def ends():
+        (line,) = files.read(EVERYWHERE).sections["timeline"]
+        return line.expires
+
+    lasts = ends()
+    assert run("expire", ref, "in 2 hours").exit_code == 0
+    soon = ends()
+    assert soon < lasts - 86_400
+    facts("timeline", "add", "painted the quay")
+    assert ends() == soon
+    assert run("expire", ref, "--never").exit_code == 0
+    assert run("brief").exit_code == 0
+    assert ends() == lasts

@@ -430,3 +430,64 @@ def keep_session(name, *messages):
     store = TranscriptStore(str(home))
     store.append("claude-code", name, messages)
     store.close()
+
+
+WENT = "How the last day and week went, in all projects"
+
+
+@pytest.mark.design("003-10")
+def test_it_says_how_the_last_day_and_week_went(tmp_path):
+    """In each project, rolled up or not; a week that says no more than its day gives way."""
+    hours = {"yesterday 14:05": "Created the work_log table", "9 days ago": "Mended two lamps"}
+    for at, text in hours.items():
+        facts("timeline", "add", text, "--at", at, "--in", "sales", "--tag", "schema")
+    day, week = part(brief(tmp_path), WENT)
+    assert "1 entry" in day
+    assert "Projects: sales (1)" in day
+    assert "Created the work_log table." in day
+    assert "[timeline:rollup_daily_" in day
+    assert "Week of " in week
+    assert "Mended two lamps." in week
+    before = brief()
+    run("rollup", "--due")
+    assert part(refreshed(), WENT) == part(before, WENT) == [day, week]
+    ref = day.rpartition("[")[2].rstrip("]")
+    assert "Created the work_log table" in run("open", ref).output
+
+
+def test_a_day_that_goes_on_is_opened_by_its_ref():
+    """It is stored nowhere: it is computed, as the brief's line was."""
+    added = facts("timeline", "add", "Created the work_log table")["ref"]
+    (day,) = part(brief(), WENT)
+    opened = facts("open", day.rpartition("[")[2].rstrip("]"))
+    assert "Created the work_log table" in opened["text"]
+    assert run("open", "timeline:rollup_daily_20250230").exit_code == 3
+    assert "Created" in run("timeline", "show", added).output
+
+
+def test_what_was_long_ago_is_not_said_of_the_timeline():
+    """A day for a week, a week for four."""
+    facts("timeline", "add", "Mended two lamps", "--at", "15 days ago")
+    (week,) = part(brief(), WENT)
+    assert "Week of" in week
+    facts("timeline", "add", "Mended a bell", "--at", "14 days ago")
+    run("delete", "-1", "--yes")
+    run("delete", "-1", "--yes")
+    facts("timeline", "add", "Mended the quay", "--at", "60 days ago")
+    assert part(brief(), WENT) == []
+
+
+def test_a_day_that_quotes_private_notes_is_said_only_where_all_of_them_may_be(monkeypatch):
+    """A setting that narrows counts at once, whatever the files hold."""
+    monkeypatch.setenv("COMMONPLACE_TIMELINE_FEED", "private")
+    write(feelings="Weary of the quay.")
+    facts("timeline", "add", "Created the work_log table")
+    for reach, lines in (("all", 1), ("notes", 0), ("none", 0), ("all", 1)):
+        monkeypatch.setenv("COMMONPLACE_BRIEF_PRIVATE", reach)
+        run("rollup", "--due")
+        assert len(part(refreshed(), WENT)) == lines
+    monkeypatch.setenv("COMMONPLACE_BRIEF_PRIVATE", "notes")
+    assert part(brief(), WENT) == []
+    monkeypatch.setenv("COMMONPLACE_BRIEF_PRIVATE", "all")
+    monkeypatch.setenv("COMMONPLACE_BRIEF_PARTS", "last,open")
+    assert part(brief(), WENT) == []

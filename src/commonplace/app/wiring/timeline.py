@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from commonplace.app.owner_context import OwnerContext
     from commonplace.app.wiring.catching_up import CatchingUp
+    from commonplace.core.brief_item import BriefItem
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
+    from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Finding
     from commonplace.journals.timeline.feed import Feeding
@@ -186,6 +188,18 @@ class TimelineWiring:
 
         return TimelineTools.toolset(lambda: self.tools)
 
+    def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
+        """How the newest day and week went: they are of no project."""
+        context = self._context
+        if project is not None or not may_exist(context.folder / FOLDER / "journal.db"):
+            return ()
+        from commonplace.core.time_book import EXPIRING, TimeBook
+        from commonplace.journals.timeline.newest import list_newest
+
+        now = context.clock().timestamp()
+        times = TimeBook(context.folder, EXPIRING).read().values()
+        return list_newest(self.rollups, min((x for x in times if x > now), default=None))
+
     def is_there(self) -> bool:
         """Whether there may be one; a look at one file."""
         offered = "timeline" in with_parts(self._context.settings.toolsets)
@@ -195,7 +209,7 @@ class TimelineWiring:
         """What opens its refs."""
         from commonplace.journals.timeline.pages import TimelinePages
 
-        return TimelinePages(self.journal)
+        return TimelinePages(self.journal, self.rollups.find_open)
 
     def amender(self) -> AmendsRefs:
         """What corrects its entries."""

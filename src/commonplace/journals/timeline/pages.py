@@ -14,7 +14,7 @@ from commonplace.core.values import EntryPreview, Page
 from commonplace.journals.timeline.entry import JOURNAL, TYPES, names_of, ref_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
@@ -23,14 +23,24 @@ _LONGEST_ID = 300
 
 
 class TimelinePages:
-    """Opens the refs of a timeline for people and models; see `core.ports.OpensRefs`."""
+    """Opens the refs of a timeline for people and models; see `core.ports.OpensRefs`.
+
+    Args:
+        journal: The timeline.
+        find_open: Computes the rollup of a period that goes on, by its id; None for any other.
+    """
 
     journal = JOURNAL
     kinds = TYPES
     ref_form = f"{JOURNAL}:<id>"
 
-    def __init__(self, journal: TimelineJournal) -> None:
+    def __init__(
+        self,
+        journal: TimelineJournal,
+        find_open: Callable[[str], TimelineEntry | None] = lambda _: None,
+    ) -> None:
         self._journal = journal
+        self._find_open = find_open
 
     def place_of(self, scope: str) -> str:
         """Nowhere: no entry belongs to a project's folder."""
@@ -38,7 +48,8 @@ class TimelinePages:
 
     def read_ref(self, ref: str) -> Page:
         """The entry under a ref; see the port. Raises: Invalid, NotFound, Unavailable."""
-        entry = self._journal.read(_parse_ref(ref))
+        entry_id = _parse_ref(ref)
+        entry = self._find_open(entry_id) or self._journal.read(entry_id)
         return Page(
             ref=entry.ref,
             journal=JOURNAL,
@@ -70,6 +81,8 @@ class TimelinePages:
     def _sources(self, entry: TimelineEntry) -> tuple[EntryPreview, ...]:
         """What a rollup was made from: entries that are kept, and refs of other journals."""
         found = []
+        if entry.partial:  # stored nowhere, and its links neither
+            return tuple(x for x in map(self._preview, entry.sources) if x is not None)
         for source, name, timestamp, *_ in self._journal.database.ask("links", rollup=entry.seq):
             if source < 0 and isinstance(name, str):
                 found.append(EntryPreview(ref=name, at=parse_time(timestamp), text=""))

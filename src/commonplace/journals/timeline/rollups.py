@@ -6,14 +6,15 @@ Never calls a summariser in a transaction or under a lock, and never invents a n
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.clock import parse_time, render_time
-from commonplace.core.errors import Unavailable
+from commonplace.core.clock import find_period_key, parse_time, render_time
+from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.rollups import Item, Summary
 from commonplace.core.text import screening
 from commonplace.db.sqlite import snapshot
@@ -31,6 +32,7 @@ from commonplace.journals.timeline.entry import (
     LEVELS,
     ROLLUP_TYPES,
     TimelineEntry,
+    find_rollup_key,
     ref_of,
     rollup_id,
 )
@@ -257,6 +259,22 @@ class Rollups:
                 return True
         return False
 
+    def is_private(self, entry: TimelineEntry) -> bool:
+        """Whether a rollup, stored or computed, quotes the private journal or may do so."""
+        stored = self.journal.database.ask("rollup_facts", seq=entry.seq) if entry.seq else []
+        return bool(stored[0][-1]) if stored else entry.metadata.get("private") is True
+
+    def find_open(self, entry_id: str) -> TimelineEntry | None:
+        """The rollup with an id, computed, where its period goes on; None for any other id."""
+        key = find_rollup_key(entry_id)
+        with suppress(Invalid):  # no such day
+            if key and (named := find_period_key(key, self.journal.zone)) and named[1].start:
+                span = span_at(named[1].start, named[0], self.journal.zone)
+                if is_open(span, self.journal.clock(), self.grace):
+                    found = self.compute(span)
+                    return found if found.id == entry_id and found.content else None
+        return None
+
     def compute(self, span: PeriodSpan, *, smaller: Computed = "due") -> TimelineEntry:
         """A period as its rollup would be now, smaller ones computed likewise; stores nothing."""
         found = self.compute_input(span, smaller=smaller)
@@ -264,6 +282,7 @@ class Rollups:
         with self.journal.database.reading() as conn:
             made = "" if conn is None else self.journal.due_periods.suffix(conn, span.zone_name)
         facts = {**facts_of(found, generator=summary.generator), "partial": True}
+        facts |= {"private": True} if found.is_private else {}
         return self.rows.entry(span, found, content=summary.text, facts=facts, suffix=made)
 
     def compute_input(

@@ -68,17 +68,22 @@ class ObservedFiling:
     def refile(self, changes: Sequence[Put]) -> Outcome:
         """File entries that were edited; their old text leaves as a deleted one's."""
         refs = _refs_of(changes)
-        why = self._observer.gone(refs)
         self._observer.changed(changes)
-        left = self._filing.forget(refs)
+        left, why = self._forget(refs)
         filed = self._passing(self._filing.file_edited(changes))
         return Pending(why) if why else left if left.why else filed
 
     def forget(self, refs: Sequence[str]) -> Outcome:
         """Take deleted entries out of the index and of what the observer keeps; never raises."""
-        why = self._observer.gone(refs)
-        left = self._filing.forget(refs)
+        left, why = self._forget(refs)
         return Pending(why) if why else left
+
+    def _forget(self, refs: Sequence[str]) -> tuple[Outcome, str]:
+        """Take refs out of the observer's and of the index; and why the former failed, or empty."""
+        self._observer.gone(refs)
+        left = self._filing.forget(refs)
+        # Summaries that quoted them are gone by that alone: the observer may have read them since.
+        return left, self._observer.gone(refs)
 
     def close(self) -> None:
         """Close the filing; one that defers only if it was opened."""

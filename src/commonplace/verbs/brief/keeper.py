@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 CLOSE_S = 1.0
 """How long closing waits for what is under way; what is not done then the next start does."""
 
+_OF_NO_PROJECT = frozenset({"timeline"})
+"""Journals of which a project's file holds nothing: a write of theirs leaves it as it is."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -175,9 +178,9 @@ class BriefKeeper:
             here = self._here()
             self._keep(None, {*scopes, *(x for root, x in roots if root == EVERYWHERE)})
             if here is not None:
-                self._keep(
-                    here, {*scopes, *(x for root, x in roots if root == here.root)}, self._notice
-                )
+                ours = {*scopes, *(x for root, x in roots if root == here.root)} - _OF_NO_PROJECT
+                if ours:
+                    self._keep(here, ours, self._notice)
             for root, journal in roots:
                 self._keep_other("", root, journal, here)
             for journal, found in scopes.items():

@@ -32,6 +32,9 @@ LONGEST = 2_000
 MOST_CHARACTERS = 128 * 1024
 """Of all lines of one journal in one file."""
 
+_QUOTES = "timeline"
+"""The journal whose lines quote entries of any journal: they go with any, and are made again."""
+
 _VERSION = 1
 _ENDING = ".json"
 _NAME_OF_ALL = "everywhere"
@@ -149,6 +152,8 @@ class BriefFiles:
         whole = {ref.partition("#")[0] for ref in gone}
 
         def stays(line: BriefItem) -> bool:
+            if line.journal == _QUOTES:
+                return not gone
             session = line.ref.partition("#")[0]
             return line.ref not in whole and line.ref not in gone and session not in gone
 
@@ -171,6 +176,8 @@ class BriefFiles:
             for line in kept.lines():
                 if line.ref == ref:
                     line.expires = at
+                elif line.journal == _QUOTES and at is not None:
+                    line.expires = at if line.expires is None else min(line.expires, at)
 
         self._change({ref}, ending)
 
@@ -178,7 +185,7 @@ class BriefFiles:
         """Change the files that hold one of these texts, and have them on the disk."""
         if not refs or not os.path.isdir(self.folder):
             return
-        signs = [json.dumps(ref)[1:-1].encode() for ref in refs]
+        signs = [f"{_QUOTES}:".encode(), *(json.dumps(ref)[1:-1].encode() for ref in refs)]
         with locked(self.folder), translated(self.folder):
             self._remove_temps()
             for path in self._list():

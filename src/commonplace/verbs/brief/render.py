@@ -30,12 +30,16 @@ RECALLED = (
 LONGEST_LINE = 280
 """Characters of an item that are shown."""
 
+LONGEST_SUMMARY = 700
+"""The same of a day or a week."""
+
 TITLES = {
     "lost": "Said in this session before its context was cut",
     "last": "Done here last",
     "open": "Still open",
     "decided": "Decided",
     "preferred": "What the user prefers",
+    "timeline": "How the last day and week went, in all projects",
 }
 """The parts of a brief in their order, and the line above each."""
 
@@ -100,8 +104,9 @@ def render_item(
 ) -> str:
     """One item as a line: its time, the beginning of its text, its ref."""
     text = _plain(_SPACE.sub(" ", screen(item.text)).strip())
-    if len(text) > LONGEST_LINE:
-        text = f"{text[:LONGEST_LINE].rsplit(' ', 1)[0]} ..."
+    longest = LONGEST_SUMMARY if item.kind in {"day", "week"} else LONGEST_LINE
+    if len(text) > longest:
+        text = f"{text[:longest].rsplit(' ', 1)[0]} ..."
     when = f"{local(item.at)} " if item.at else ""
     return f"- {when}{text} [{_plain(item.ref)}]"
 

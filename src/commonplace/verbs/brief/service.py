@@ -11,7 +11,7 @@ import os
 import re
 import time
 
-from commonplace.core.brief_item import OWN, BriefItem
+from commonplace.core.brief_item import OWN, PRIVATE, BriefItem
 from commonplace.verbs.brief.kept import EVERYWHERE, BriefFiles
 from commonplace.verbs.brief.render import render_brief
 
@@ -145,6 +145,11 @@ def _choose(
         "open": [*find_open(written), *find_open(by_journal.get("memory", []))],
         "decided": find_decided(written),
         "preferred": preferred,
+        "timeline": [
+            x
+            for x in by_journal.get("timeline", ())
+            if PRIVATE not in x.tags or settings["brief.private"] == "all"
+        ],
     }
     parts = settings["brief.parts"]
     chosen = {name: find_distinct(x)[:MOST_ITEMS] for name, x in found.items() if name in parts}
