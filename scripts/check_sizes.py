@@ -44,7 +44,7 @@ ROOMS = {
     "src/commonplace/journals/memory": 1750,
     "src/commonplace/journals/notebook": 6000,
     "src/commonplace/journals/private": 5750,
-    "src/commonplace/journals/timeline": 5500,
+    "src/commonplace/journals/timeline": 5750,
     "src/commonplace/journals/transcripts": 5000,
     "src/commonplace/search": 3750,
     "src/commonplace/verbs": 2500,
