@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.rollups import Rollups
 
-TOLD: Mapping[Level, timedelta] = {"day": timedelta(days=7), "week": timedelta(days=28)}
-"""How long after its end a period is told of."""
+SHOWN_FOR: Mapping[Level, timedelta] = {"day": timedelta(days=7), "week": timedelta(days=28)}
+"""How long after its end a period is shown."""
 
 _LONGEST = 1000
 _TICK = timedelta(microseconds=1)
@@ -53,7 +53,7 @@ def list_newest(rollups: Rollups, ends: float | None) -> list[BriefItem]:
 def _read(rollups: Rollups, level: Level, at: datetime) -> TimelineEntry | None:
     """A period that says something and is not over for too long."""
     found = rollups.read(level, at, partial=True, stores=False)
-    is_recent = found is not None and found.end + TOLD[level] > rollups.journal.clock()
+    is_recent = found is not None and found.end + SHOWN_FOR[level] > rollups.journal.clock()
     return found if is_recent and found is not None and found.content else None
 
 
@@ -64,7 +64,7 @@ def _count(entry: TimelineEntry) -> int:
 def _item(rollups: Rollups, level: Level, entry: TimelineEntry, ends: float | None) -> BriefItem:
     title, *rest = entry.content.replace("**", "").split("\n")
     said = opening(f"{title}: {' '.join(x for x in rest if x.strip())}", _LONGEST)
-    last = (entry.end + TOLD[level]).timestamp()
+    last = (entry.end + SHOWN_FOR[level]).timestamp()
     return BriefItem(
         0.0,  # its text says when
         said,
