@@ -45,6 +45,10 @@ FROM_CLIENT = "\x1d"
 """The tag of a doc that is a file of a client's own memory; likewise."""
 
 
+BRANCH_TAG = "branch:"
+"""Begins the tag of a doc that only other git branches hold than the one its journal is on."""
+
+
 def superseding_tag(ref: str) -> str:
     """The tag that a doc bears which takes the place of an entry, so that it is looked up by it."""
     return _SUPERSEDES + ref
@@ -167,8 +171,8 @@ class Filter(Struct, frozen=True, kw_only=True):
 
     Empty tuples mean "any". scopes match exactly; headings match as folded substrings (see
     `core.text.fold_name`), any of them; tags match exactly: any of `tags`, all of `required_tags`,
-    none of `excluded_tags`. `written_before` admits what was written down before an instant,
-    whatever time it is of; None admits all.
+    none of `excluded_tags`. No doc of `excluded_refs` is admitted. `written_before` admits what
+    was written down before an instant, whatever time it is of; None admits all.
     """
 
     interval: Interval = field(default_factory=Interval)
@@ -179,6 +183,7 @@ class Filter(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     required_tags: tuple[str, ...] = ()
     excluded_tags: tuple[str, ...] = ()
+    excluded_refs: tuple[str, ...] = ()
     written_before: datetime | None = None
 
 

@@ -397,6 +397,7 @@ def _is_admitted(doc: Doc, former: Doc, where: Filter) -> bool:
         and (not where.kinds or doc.kind in where.kinds)
         and (alike or not by_names)
         and {*where.excluded_tags}.isdisjoint(doc.tags)
+        and doc.ref not in where.excluded_refs
     )
 
 

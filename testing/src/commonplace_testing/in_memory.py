@@ -325,6 +325,7 @@ def _lets_in(where: Filter, doc: Doc) -> bool:
         and (not where.tags or any(tag in where.tags for tag in doc.tags))
         and all(tag in doc.tags for tag in where.required_tags)
         and not any(tag in doc.tags for tag in where.excluded_tags)
+        and doc.ref not in where.excluded_refs
     )
 
 

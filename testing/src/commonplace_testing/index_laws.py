@@ -363,6 +363,7 @@ class IndexContract:
             (Filter(required_tags=("sea", "work")), {"n:1"}),
             (Filter(excluded_tags=("sea",)), {"n:3", "n:4"}),
             (Filter(tags=("work",), excluded_tags=("night", "none")), {"n:1"}),
+            (Filter(excluded_refs=("n:1", "n:4", "n:9")), {"n:2", "n:3"}),
             (Filter(tags=("sea",), required_tags=("work",)), {"n:1"}),
         ):
             assert set(self.find(mine, "harbour", where=where)) == refs

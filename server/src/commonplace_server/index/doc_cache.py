@@ -228,13 +228,17 @@ def _has_heading(facet: Facet, wanted: Sequence[str]) -> bool:
 
 
 def _tagged(tx: OwnerTransaction, table: DocTable, where: Filter) -> Iterator[Mask]:
-    """What the tags of a filter let in."""
+    """What the tags and the refs of a filter let in."""
     if where.tags:
         yield np.isin(table.ids, _bearing(tx, where.tags))
     for tag in where.required_tags:
         yield np.isin(table.ids, _bearing(tx, (tag,)))
     if where.excluded_tags:
         yield ~np.isin(table.ids, _bearing(tx, where.excluded_tags))
+    if where.excluded_refs:
+        refs = Texts(plain(ref) for ref in where.excluded_refs)
+        ((sent,),) = tx.query("list_named", refs=refs).fetchall()
+        yield ~np.isin(table.ids, numbers(sent, 1)[0])
 
 
 def _bearing(tx: OwnerTransaction, tags: Sequence[str]) -> Ids:

@@ -401,6 +401,13 @@ FROM wb_embeddings AS e WHERE e.user_id = %(user)s AND e.model_tag = %(model)s;
 SELECT string_agg(int8send(id), ''::bytea) FROM wb_docs
 WHERE user_id = %(user)s AND coalesce(written_us, at_us) >= %(before)s;
 
+-- name: list_named
+-- The docs with one of some refs.
+SELECT string_agg(int8send(d.id), ''::bytea) FROM unnest(%(refs)s::text[]) AS a (ref)
+CROSS JOIN LATERAL (
+    SELECT id FROM wb_docs WHERE user_id = %(user)s AND ref = a.ref OFFSET 0
+) AS d;
+
 -- name: list_all_refs
 -- Every ref.
 SELECT ref FROM wb_docs WHERE user_id = %(user)s ORDER BY ref;

@@ -348,6 +348,10 @@ SELECT count(*) FROM facets;
 -- The docs that bear one of some tags, once for each.
 SELECT group_concat(doc) FROM doc_tags WHERE tag IN (SELECT value FROM json_each(:tags));
 
+-- name: list_named
+-- The docs with one of some refs.
+SELECT group_concat(id) FROM docs WHERE ref IN (SELECT value FROM json_each(:refs));
+
 -- name: list_written_apart
 -- The docs that were written down at another time than they are of, and when.
 SELECT group_concat(id), group_concat(written_us) FROM docs WHERE written_us <> at_us;

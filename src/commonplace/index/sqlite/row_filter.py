@@ -116,6 +116,9 @@ def row_filter_of(
             facets = None
     if where.excluded_tags:
         excluded = np.union1d(excluded, _tagged(conn, sql, where.excluded_tags))
+    if where.excluded_refs:
+        named = json.dumps([plain(each) for each in where.excluded_refs])
+        excluded = np.union1d(excluded, read_column(conn, sql["list_named"], {"refs": named}))
     tagged = _tagged(conn, sql, where.tags) if where.tags else None
     for tag in where.required_tags:
         bearing = _tagged(conn, sql, (tag,))
