@@ -44,7 +44,7 @@ class NotebookWorld:
         if made:
             self.notebook.init()
         slot = slot or ReadySlot(HashingEncoder())
-        index = MemoryIndex().of_owner("me")
+        self.index = index = MemoryIndex().of_owner("me")
         self.filing = Filing(
             index=index, sources=[NotebookSource(self.notebook)], encoder=slot, holder="test"
         )

@@ -13,7 +13,7 @@ from commonplace.core.clock import local_date, render_date, render_interval, to_
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.text import counted, nearest, opening, shown_now, tokens_in
-from commonplace.core.values import Answer
+from commonplace.core.values import BRANCH_TAG, Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -118,6 +118,12 @@ def word_lines(word: str) -> list[str]:
     if word == CLIENT:
         return ["From the client's own memory: it keeps and changes this file itself."]
     return ["From the repository: it is not the user's own note."]
+
+
+def branch_lines(tags: Sequence[str]) -> list[str]:
+    """Of an entry that only other git branches hold, a line that names them; else none."""
+    names = [visible(x.removeprefix(BRANCH_TAG)) for x in tags if x.startswith(BRANCH_TAG)]
+    return [f"On the git branch: {', '.join(names)}"] if names else []
 
 
 def word_facts(word: str) -> dict[str, str]:

@@ -20,6 +20,7 @@ from commonplace.search.policy import SHOWN_LENGTH
 from commonplace.verbs.answers import (
     CAUTION,
     answer_of,
+    branch_lines,
     chain_facts,
     chain_lines,
     explanation_facts,
@@ -209,7 +210,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
             shared.place_of_hit(self.place_of(doc.journal, doc.scope)),
         )
         lines = [explanation_of(hit)] if frame.explains else []
-        lines += word_lines(doc.word)
+        lines += [*word_lines(doc.word), *branch_lines(doc.own_tags)]
         lines += chain_lines(hit, self.zone)
         lines += replaced_since_lines(hit.replaced_since, self.zone)
         lines.append(fenced(text, " ".join(filter(None, said))))

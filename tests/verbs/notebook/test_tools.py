@@ -68,7 +68,7 @@ def test_the_six_tools_have_the_names_and_arguments_of_the_design(world):
             "idempotency_key",
             "supersedes",
         ],
-        "journal_list_entries": ["path", "start", "length"],
+        "journal_list_entries": ["path", "start", "length", "branch"],
         "journal_toc": ["id", "depth"],
         "journal_search": [
             "work_context",
@@ -78,6 +78,7 @@ def test_the_six_tools_have_the_names_and_arguments_of_the_design(world):
             "when",
             "as_of",
             "limit",
+            "branch",
             "explain",
         ],
         "journal_synthesize_conflict": ["section", "version_a", "version_b", "work_context"],

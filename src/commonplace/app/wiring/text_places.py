@@ -344,6 +344,7 @@ PLACES: tuple[TextPlace, ...] = (
         export=True,
         writers=(
             "journals.git.index",
+            "journals.notebook.branching",
             "journals.notebook.sync",
             "journals.notebook.work_tree",
         ),

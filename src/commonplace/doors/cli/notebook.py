@@ -228,6 +228,48 @@ def sync(remote: str, accept_loss: bool, as_json: bool) -> None:
         show(app.notebook.service().sync(remote=remote, accept_loss=accept_loss), as_json)
 
 
+@notebook.command(short_help="List the branches, or make one.")
+@click.argument("name", required=False)
+@click.argument("start", required=False)
+@common_options
+def branch(name: str | None, start: str | None, as_json: bool) -> None:
+    """List the git branches of the notebook, its own with a star; with NAME make that branch.
+
+    It begins at START, a branch or a commit; else where the notebook is. `switch` goes there.
+    """
+    with opened() as app:
+        service = app.notebook.service()
+        if name is None:
+            show(service.list_branches(), as_json, items="branches")
+        else:
+            show(service.create_branch(name=name, start=start or ""), as_json)
+
+
+@notebook.command(short_help="Go to another branch.")
+@click.argument("name")
+@click.option("-c", "--create", is_flag=True, help="Make it first.")
+@common_options
+def switch(name: str, create: bool, as_json: bool) -> None:
+    """Let the notebook go to the branch NAME: what is read and written is that one's from then on.
+
+    A file that you changed and did not commit stays as it is, or nothing is done.
+    """
+    with opened() as app:
+        show(app.notebook.service().switch_branch(name=name, create=create), as_json)
+
+
+@notebook.command(short_help="Bring what another branch holds into this one.")
+@click.argument("name")
+@common_options
+def merge(name: str, as_json: bool) -> None:
+    """Bring what the branch NAME holds into the one that the notebook is on.
+
+    Overviews are merged as by `sync`: one that both changed in one place waits for `resolve`.
+    """
+    with opened() as app:
+        show(app.notebook.service().merge_branch(name=name), as_json)
+
+
 @notebook.command(short_help="List the overviews that a sync could not merge.")
 @common_options
 def conflicts(as_json: bool) -> None:

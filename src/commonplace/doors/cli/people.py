@@ -143,6 +143,7 @@ def _item_lines(
     ref = visible(item.get("ref", ""))
     text = _from(item) + _replaced(item, look) + _said_where(item) + _words_of(item)
     tags = "".join(f" #{visible(tag)}" for tag in item.get("tags", ()) if isinstance(tag, str))
+    tags += "".join(f" #branch:{visible(name)}" for name in item.get("branches", ()))
     tags += " #done" if item.get("done") else ""  # a list of to-dos says it without a tag
     if look.width is None:
         yield "  ".join(filter(None, [at, age, ref, text + tags]))

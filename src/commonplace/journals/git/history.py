@@ -62,14 +62,21 @@ class Commit(Struct, frozen=True, kw_only=True):
 
 
 def read_history(
-    repo: GitRepository, until: str, *, since: str | Sequence[str] = "", paths: bool = True
+    repo: GitRepository,
+    until: str | Sequence[str],
+    *,
+    since: str | Sequence[str] = "",
+    paths: bool = True,
+    exact: bool = True,
 ) -> Iterator[Commit]:
-    """The commits up to one, oldest first, less all that earlier ones hold.
+    """The commits up to one, or to any of several, oldest first, less all that earlier ones hold.
 
-    paths: with what each touched.
+    paths: with what each touched; exact: none that git lists in error, see `_listed_in_error`,
+    which costs a call of git for each pair of ends.
     """
     without = [x for x in ([since] if isinstance(since, str) else since) if x]
-    for name in (until, *without):
+    ends = [until] if isinstance(until, str) else until
+    for name in (*ends, *without):
         if name and not _HASH.fullmatch(name):
             raise Unavailable(
                 f"{name!r} is not a commit of the notebook {{place}}.",
@@ -82,17 +89,19 @@ def read_history(
         "--no-show-signature", "--no-notes", "--no-color", "--no-mailmap", "--no-decorate",
         "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all",
         *(["--raw", "--no-abbrev"] if paths else ["--no-patch"]),
-        "--end-of-options", until, *(f"^{x}" for x in without), "--",
+        "--end-of-options", *ends, *(f"^{x}" for x in without), "--",
     ]
     # fmt: on
-    known = _listed_in_error(repo, until, without) if without else frozenset()
+    known = _listed_in_error(repo, ends, without) if without and exact else frozenset()
     with repo.git.stream(arguments) as out:
         for commit in _parse_history(_tokens(out)):
             if commit.hash not in known:
                 yield commit
 
 
-def _listed_in_error(repo: GitRepository, until: str, without: Sequence[str]) -> frozenset[str]:
+def _listed_in_error(
+    repo: GitRepository, ends: Sequence[str], without: Sequence[str]
+) -> frozenset[str]:
     """The commits that git lists although the earlier ones hold them.
 
     git stops its walk by the dates of commits: after a teammate's clock had been a day slow, it
@@ -100,7 +109,7 @@ def _listed_in_error(repo: GitRepository, until: str, without: Sequence[str]) ->
     of whose parents is listed, so these alone are looked at.
     """
     excluded = [f"^{x}" for x in without]
-    listed = ["rev-list", "--parents", "--end-of-options", until, *excluded]
+    listed = ["rev-list", "--parents", "--end-of-options", *ends, *excluded]
     lines = repo.git.run(listed, timeout_s=LONG_TIMEOUT_S).out.decode("ascii").splitlines()
     parents = {name: rest for name, *rest in (line.split() for line in lines)}
     lowest = [x for x, above in parents.items() if parents.keys().isdisjoint(above)]

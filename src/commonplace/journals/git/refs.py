@@ -64,6 +64,26 @@ def find_leading(repo: GitRepository, commits: Sequence[str]) -> dict[str, str]:
     return leading
 
 
+class OtherTree(Struct, frozen=True):
+    """Another work tree of a repository: where it lies, its branch (empty: none), its commit."""
+
+    path: str
+    branch: str
+    commit: str
+
+
+def list_other_trees(repo: GitRepository) -> list[OtherTree]:
+    """The other work trees of a repository."""
+    ran = repo.git.run(["worktree", "list", "--porcelain", "-z"])
+    found: list[OtherTree] = []
+    for each in ran.out.decode("utf-8", "surrogateescape").split("\0\0"):
+        facts = dict(line.partition(" ")[::2] for line in each.split("\0"))
+        path = facts.get("worktree", "")
+        if path and "bare" not in facts and os.path.realpath(path) != str(repo.folder):
+            found.append(OtherTree(path, facts.get("branch", ""), facts.get("HEAD", "")))
+    return found
+
+
 def update_refs(repo: GitRepository, moves: Sequence[RefUpdate], *, why: str) -> None:
     """Move all of these or none. why: a line for the reflog.
 

@@ -149,16 +149,39 @@ class GitRepository:
             return self._head_by_git().commit
         return ""
 
+    def branches(self) -> dict[str, str]:
+        """Every local branch, by its full name, with its commit; from git's files where they say.
+
+        Some of the files alone would miss what is being packed: then git is asked.
+        """
+        found: dict[str, str] = {}
+        packed, loose = self.common_dir / "packed-refs", self.common_dir / "refs" / "heads"
+        # Before those that lie loose: a branch that is packed meanwhile is in either.
+        with translated(self.common_dir):
+            names = [*_walk_files(loose)]
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):
+                    found[f"refs/heads/{name}"] = _read_small(loose / name).strip()
+            with contextlib.suppress(FileNotFoundError):
+                for line in packed.read_text("utf-8", "surrogateescape").splitlines():
+                    commit, _, ref = line.partition(" ")
+                    if ref.startswith("refs/heads/"):
+                        found.setdefault(ref, commit)
+        if all(map(_HASH.fullmatch, found.values())) and not os.path.lexists(
+            self.common_dir / "reftable"
+        ):
+            return found
+        ran = self.git.run(["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"])
+        lines = ran.out.decode("utf-8", "surrogateescape").splitlines()
+        return {ref: commit for commit, _, ref in (line.partition(" ") for line in lines)}
+
     def _head_by_git(self) -> Head:
         named = self.git.run(["symbolic-ref", "-q", "HEAD"], statuses=(0, 1))
         found = self.git.run(["rev-parse", "-q", "--verify", "HEAD^{commit}"], statuses=(0, 1))
         return Head(branch=named.out.decode().strip(), commit=found.out.decode().strip())
 
-    def writable_head(self) -> Head:
-        """The head, where a commit may be put on its branch now.
-
-        Raises: Conflict on a detached head and in the middle of a merge or the like.
-        """
+    def refuse_unfinished(self) -> None:
+        """Refuse to go on in the middle of a merge or the like. Raises: Conflict."""
         for name, what, finish, abort in _UNFINISHED:
             if os.path.lexists(self.git_dir / name):
                 git = "git -C {place}"
@@ -167,6 +190,13 @@ class GitRepository:
                     hint=f"Finish it: {git} {finish}; or give it up: {git} {abort}.",
                     place=self.folder,
                 )
+
+    def writable_head(self) -> Head:
+        """The head, where a commit may be put on its branch now.
+
+        Raises: Conflict on a detached head and in the middle of a merge or the like.
+        """
+        self.refuse_unfinished()
         head = self.head()
         if not head.branch:
             raise Conflict(
@@ -325,6 +355,16 @@ def _find_git_dir(folder: Path) -> Path | None:
     if os.path.isfile(folder / "HEAD") and os.path.isdir(folder / "objects"):
         return folder
     return None
+
+
+def _walk_files(folder: Path, start: str = "") -> Iterator[str]:
+    """The files below a folder of git's, without its locks, by their paths in it."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk_files(folder / entry.name, f"{start}{entry.name}/")
+            elif not entry.name.endswith(".lock"):
+                yield start + entry.name
 
 
 def _common_dir(git_dir: Path) -> Path:

@@ -6,7 +6,6 @@ Never changes what a person has edited and not committed, and never reaches a re
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shlex
 from datetime import UTC, datetime
@@ -18,7 +17,13 @@ from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.files import replace_file
 from commonplace.core.text import well_formed
 from commonplace.journals.git.history import parse_commit
-from commonplace.journals.git.refs import RefUpdate, find_leading, list_refs, update_refs
+from commonplace.journals.git.refs import (
+    RefUpdate,
+    find_leading,
+    list_other_trees,
+    list_refs,
+    update_refs,
+)
 from commonplace.journals.git.repo import is_repository
 from commonplace.journals.git.rewriting import REBUILT, drop_unreachable, rewrite_branches
 from commonplace.journals.git.trees import compare_trees
@@ -173,6 +178,7 @@ class NotebookHistory:
         formers, hashes = self._named(refs)
         bare = self._named(without_context)[0]
         ending = {x.hash: x for each in ledger.list_set_ends() for x in ledger.by_id(each)}
+        ending |= {x.hash: x for x in self._notebook.branches.list_ended()}
 
         def message_of(name: str, message: bytes) -> bytes:
             text = message.decode("utf-8", "surrogateescape")
@@ -230,17 +236,11 @@ class NotebookHistory:
         self, repo: GitRepository, made: Mapping[str, str], changed: Sequence[str]
     ) -> None:
         """Refuse to move what another work tree is on: its next commit would bring all back."""
-        ran = repo.git.run(["worktree", "list", "--porcelain", "-z"])
-        for each in ran.out.decode("utf-8", "surrogateescape").split("\0\0"):
-            facts = dict(line.partition(" ")[::2] for line in each.split("\0"))
-            path, branch = facts.get("worktree", ""), facts.get("branch", "")
-            if not path or "bare" in facts or os.path.realpath(path) == str(repo.folder):
-                continue
-            at = facts.get("HEAD", "")
-            if made.get(branch, at) != at or (
-                not branch and any(repo.is_ancestor(x, at) for x in changed)
+        for tree in list_other_trees(repo):
+            if made.get(tree.branch, tree.commit) != tree.commit or (
+                not tree.branch and any(repo.is_ancestor(x, tree.commit) for x in changed)
             ):
-                shown, git = shlex.quote(well_formed(path)), repo.shell_command
+                shown, git = shlex.quote(well_formed(tree.path)), repo.shell_command
                 raise Conflict(
                     f"The work tree {shown} is on a commit that would change.",
                     hint=f"Commit what is there, then remove it: {git} worktree remove {shown}",
@@ -249,7 +249,7 @@ class NotebookHistory:
     def _remake_ledger(self) -> None:
         """Its file holds the first line of every entry."""
         ledger = self._notebook.ledger
-        ledger.catch_up()
+        self._notebook.branches.catch_up()
         ledger.erase()
         ledger.clear_others()
 

@@ -15,10 +15,11 @@ from msgspec import Struct
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Invalid
 from commonplace.core.text import first_words, well_formed
+from commonplace.core.values import BRANCH_TAG
 from commonplace.journals.notebook.names import SUFFIX, file_of, find_section
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from commonplace.journals.git.history import Commit
 
@@ -111,6 +112,7 @@ class NotebookEntry(Struct, frozen=True, kw_only=True):
         supersedes: The id of the entry whose place it took; empty for none.
         written: When it was written down, where that is not the time it is of.
         expires: When it expires; None for never.
+        branches: The other branches that hold it; empty for one of the notebook's own.
     """
 
     section: str
@@ -126,6 +128,7 @@ class NotebookEntry(Struct, frozen=True, kw_only=True):
     supersedes: str = ""
     written: datetime | None = None
     expires: datetime | None = None
+    branches: tuple[str, ...] = ()
 
     @property
     def ref(self) -> str:
@@ -141,6 +144,11 @@ class NotebookEntry(Struct, frozen=True, kw_only=True):
 def ref_of(section: str, entry_id: str = "") -> str:
     """The ref of a section's overview, or of one of its entries."""
     return f"{JOURNAL}:{section}#{entry_id}" if entry_id else f"{JOURNAL}:{section}"
+
+
+def branch_tags(branches: Sequence[str]) -> tuple[str, ...]:
+    """What an entry bears that only other branches hold, so that it is told from the rest."""
+    return tuple(f"{BRANCH_TAG}{name}" for name in branches)
 
 
 def version_of(overview: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shlex
 import threading
 from typing import TYPE_CHECKING
 
@@ -211,7 +212,7 @@ class Notebook(NotebookReader):
         the former where none are given; its end is its own. The rest is as for `write`.
         Raises: also Conflict where another entry has taken its place.
         """
-        old = self.read_entry(address)
+        old = _own(self.read_entry(address))
         text, context = apart_from_context(self.screen(text), work_context or "")
         known = self.ledger.find_successor(old.id)
         # One whose successors have expired may be replaced again.
@@ -239,7 +240,7 @@ class Notebook(NotebookReader):
         One that has expired is shown again if it is to stay. Where the end is that already,
         nothing is written.
         """
-        found = self.read_kept_entry(address)
+        found = _own(self.read_kept_entry(address))
         end = None if expires is None else expires.replace(microsecond=0)
         if found.expires != end:
             self._writer.set_end(set_end_message(found.section, found.id, end))
@@ -252,7 +253,7 @@ class Notebook(NotebookReader):
         The entry, and whether the overview was put back.
         Raises: also Conflict where another entry has taken its place, or the overview was changed.
         """
-        found = self.read_entry(address)
+        found = _own(self.read_entry(address))
         if later := self.ledger.find_successor(found.id):
             raise Conflict(
                 f"{found.ref} was replaced since by {later.ref}.",
@@ -280,7 +281,7 @@ class Notebook(NotebookReader):
 
         overview: the whole new one, None for the one that is there; base_version: as for `write`.
         """
-        found = self.read_kept_entry(address)
+        found = _own(self.read_kept_entry(address))
         message = set_end_message(found.section, found.id, None)
         if overview is None:
             self._writer.set_end(message)
@@ -327,3 +328,15 @@ class Notebook(NotebookReader):
         name = parse_new_section(text)
         self.screen.refuse_name(name, "section")
         return name
+
+
+def _own(entry: NotebookEntry) -> NotebookEntry:
+    """An entry of the notebook's own branch: what is written of it goes there. Raises: Conflict."""
+    if entry.branches:
+        name = entry.branches[0]
+        raise Conflict(
+            f"{entry.ref} is on the branch {name}, which the notebook is not on.",
+            hint=f"Go there first: `commonplace notebook switch {shlex.quote(name)}`; or bring it"
+            f" here: `commonplace notebook merge {shlex.quote(name)}`.",
+        )
+    return entry

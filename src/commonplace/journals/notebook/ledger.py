@@ -50,14 +50,18 @@ if TYPE_CHECKING:
     from commonplace.journals.git.history import Commit
     from commonplace.journals.git.repo import GitRepository
 
-_LAYOUT = 7
+_LAYOUT = 8
 _TRIES = 20
 _COLUMNS = 6
 """Of an entry in a list."""
 _TABLES = (
     *("entries", "by_section", "by_hash", "by_former", "by_end"),
     *("ends", "ends_by_entry", "moves", "merges", "links", "links_by_target"),
+    *("branch_state", "branch_commits", "branch_entries", "branch_entries_by_section"),
+    *("branch_entries_by_id", "branch_entries_by_hash", "branch_ends", "elsewhere"),
 )
+BRANCH_TABLES = ("branch_state", "branch_commits", "branch_entries", "branch_ends")
+"""What is held of other branches; see `branches`."""
 _AT_ONCE = 200
 """Overviews that are read in one call of git."""
 
@@ -72,6 +76,7 @@ class EntryLine(Struct, frozen=True, kw_only=True):
 
     Attributes:
         expires: When it expires; None for never.
+        branches: The other branches that hold it; empty for one of the notebook's own.
     """
 
     id: str
@@ -80,6 +85,7 @@ class EntryLine(Struct, frozen=True, kw_only=True):
     at: datetime
     summary: str
     expires: datetime | None = None
+    branches: tuple[str, ...] = ()
 
     @property
     def ref(self) -> str:
@@ -211,6 +217,7 @@ class Ledger:
             with transaction(conn):
                 asked = [{"id": entry_id} for entry_id in entry_ids]
                 changed = conn.executemany(_sql()["sweep"], asked).rowcount
+                changed += conn.executemany(_sql()["sweep_elsewhere"], asked).rowcount
                 conn.executemany(_sql()["sweep_links"], asked)
             if changed > 0:
                 erase(conn)
@@ -277,78 +284,78 @@ class Ledger:
 
     def total(self) -> int:
         """How many entries there are, each counted once in each of its sections."""
-        return int(self._ask("total")[0][0])
+        return int(self.ask("total")[0][0])
 
     def count(self, section: str) -> int:
         """How many entries a section has, with those that have expired, as its file states it."""
-        return int(self._ask("count", section=section)[0][0])
+        return int(self.ask("count", section=section)[0][0])
 
     def count_expired(self, section: str = "") -> int:
         """How many entries have expired, of a section or of all."""
         if not section:
-            return int(self._ask("count_expired")[0][0])
-        return int(self._ask("count_expired_of", section=section)[0][0])
+            return int(self.ask("count_expired")[0][0])
+        return int(self.ask("count_expired_of", section=section)[0][0])
 
     def list_expired(self) -> list[EntryLine]:
         """The entries that have expired, the last one first; without a summary once swept."""
-        return _lines(self._ask("expired"))
+        return lines_of(self.ask("expired"))
 
     def list_ends(self) -> list[EntryLine]:
         """The entries that expire and were not yet swept, the next first."""
-        return _lines(self._ask("set_ends"))
+        return lines_of(self.ask("set_ends"))
 
     def last_end_set(self, entry_id: str) -> datetime | None:
         """When the last commit was made that says when an entry expires; None for none."""
-        at = self._ask("last_end_set", id=entry_id)[0][0]
+        at = self.ask("last_end_set", id=entry_id)[0][0]
         return None if at is None else _instant(at)
 
     def list_set_ends(self) -> list[str]:
         """The ids of the entries of which later commits say when they expire."""
-        return [entry_id for (entry_id,) in self._ask("set_end_ids")]
+        return [entry_id for (entry_id,) in self.ask("set_end_ids")]
 
     def list_left_replaced(self) -> dict[str, datetime]:
         """When each entry was replaced whose successor has expired, by its ref."""
-        rows = self._ask("left_replaced")
-        lines = _lines(row[:_COLUMNS] for row in rows)
+        rows = self.ask("left_replaced")
+        lines = lines_of(row[:_COLUMNS] for row in rows)
         return {x.ref: _instant(row[_COLUMNS]) for x, row in zip(lines, rows, strict=True)}
 
     def newest(self, section: str, *, start: int = 0, length: int = 1) -> list[EntryLine]:
         """Entries of a section, newest first."""
-        return _lines(self._ask("newest", section=section, start=start, length=length))
+        return lines_of(self.ask("newest", section=section, start=start, length=length))
 
     def by_id(self, entry_id: str) -> list[EntryLine]:
         """The entry with an id; several lines for a commit by hand in several sections."""
-        return _lines(self._ask("by_id", id=entry_id))
+        return lines_of(self.ask("by_id", id=entry_id))
 
     def by_id_start(self, start: str) -> list[EntryLine]:
         """The entries whose id begins so, at most 50."""
-        return _lines(self._ask("by_id_start", low=start, high=f"{start}g"))
+        return lines_of(self.ask("by_id_start", low=start, high=f"{start}g"))
 
     def newest_at(self, section: str) -> datetime | None:
         """When the newest entry of a section was, whether or not it has expired."""
-        at = self._ask("newest_at", section=section)[0][0]
+        at = self.ask("newest_at", section=section)[0][0]
         return None if at is None else _instant(at)
 
     def find_successor(self, entry_id: str) -> EntryLine | None:
         """The entry that took the place of the one with this id, the newest of several."""
-        return next(iter(_lines(self._ask("successors", id=entry_id))), None)
+        return next(iter(lines_of(self.ask("successors", id=entry_id))), None)
 
     def list_expired_successors(self, entry_id: str) -> list[str]:
         """The ids of the entries that took the place of one, and have expired."""
-        return [found for (found,) in self._ask("expired_successors", id=entry_id)]
+        return [found for (found,) in self.ask("expired_successors", id=entry_id)]
 
     def find_former(self, entry_id: str) -> EntryLine | None:
         """The entry with an id that another names as replaced; None for none, and for an empty id.
 
         Where it has expired, the one whose place it had taken.
         """
-        return next(iter(_lines(self._ask("formers", id=entry_id))), None) if entry_id else None
+        return next(iter(lines_of(self.ask("formers", id=entry_id))), None) if entry_id else None
 
     def list_replaced(self, section: str) -> list[ReplacedEntry]:
         """The replaced entries of a section with their successors, newest successors first."""
-        rows = self._ask("replaced", section=section)
-        olds = _lines(row[:_COLUMNS] for row in rows)
-        news = _lines(row[_COLUMNS:-1] for row in rows)
+        rows = self.ask("replaced", section=section)
+        olds = lines_of(row[:_COLUMNS] for row in rows)
+        news = lines_of(row[_COLUMNS:-1] for row in rows)
         return [
             ReplacedEntry(former=old, successor=new, is_on_one_line=bool(row[-1]))
             for old, new, row in zip(olds, news, rows, strict=True)
@@ -366,16 +373,16 @@ class Ledger:
         marks = json.dumps(starts or [""])
         targets = [
             {"section": section, "entry": entry}
-            for section, entry in self._ask("link_targets", sections=json.dumps(names), marks=marks)
+            for section, entry in self.ask("link_targets", sections=json.dumps(names), marks=marks)
         ]
-        overviews = {x for each in targets for (x,) in self._ask("linking_overviews", **each)}
+        overviews = {x for each in targets for (x,) in self.ask("linking_overviews", **each)}
         # What calls it by several names stands in the list of each of them.
         most = length if len(targets) == 1 else -1
-        lists = [_lines(self._ask("linking_entries", **each, length=most)) for each in targets]
+        lists = [lines_of(self.ask("linking_entries", **each, length=most)) for each in targets]
         lines = {line.ref: line for lines in lists for line in lines}
         count = len(lines)
         if len(targets) == 1:
-            count = self._ask("count_linking", **targets[0])[0][0]
+            count = self.ask("count_linking", **targets[0])[0][0]
         newest = sorted(lines.values(), key=lambda x: x.at, reverse=True)
         texts = [
             *(LinkingText(section=name) for name in sorted(overviews)),
@@ -386,28 +393,28 @@ class Ledger:
     def list_links(self) -> list[tuple[Link, LinkingText]]:
         """Each link of the overviews, and of the entries that hold, with where it stands."""
         found: list[tuple[Link, LinkingText]] = []
-        for section, entry, *row in self._ask("all_links"):
-            (line,) = _lines([tuple(row)])
+        for section, entry, *row in self.ask("all_links"):
+            (line,) = lines_of([tuple(row)])
             source = LinkingText(section=line.section, line=line if line.id else None)
             found.append((Link(section, entry), source))
         return found
 
     def by_hash(self, prefix: str) -> list[EntryLine]:
         """The entries whose commit's hash begins so, at most 50."""
-        return _lines(self._ask("by_hash", low=prefix, high=f"{prefix}g"))
+        return lines_of(self.ask("by_hash", low=prefix, high=f"{prefix}g"))
 
     def current_section(self, entry_id: str, named: str) -> str:
         """Where an entry is now that its commit puts into the section `named`."""
-        found = self._ask("place", id=entry_id, named=named)
+        found = self.ask("place", id=entry_id, named=named)
         return found[0][0] if found else named
 
     def number_of(self, entry_id: str) -> int:
         """Where an entry stands in the order in which they were written; 0 for an unknown one."""
-        return int(self._ask("number", id=entry_id)[0][0])
+        return int(self.ask("number", id=entry_id)[0][0])
 
     def shown_section(self, entry_id: str, named: str) -> str:
         """The same; empty for an entry that has expired."""
-        found = self._ask("place", id=entry_id, named=named)
+        found = self.ask("place", id=entry_id, named=named)
         if not found:
             return named
         section, expires = found[0]
@@ -415,19 +422,19 @@ class Ledger:
 
     def around(self, section: str, entry_id: str) -> tuple[EntryLine | None, EntryLine | None]:
         """The entries before and after one, in its section."""
-        before = _lines(self._ask("before", section=section, id=entry_id))
-        after = _lines(self._ask("after", section=section, id=entry_id))
+        before = lines_of(self.ask("before", section=section, id=entry_id))
+        after = lines_of(self.ask("after", section=section, id=entry_id))
         return next(iter(before), None), next(iter(after), None)
 
     def section_counts(self) -> dict[str, SectionCount]:
         """Each section that ever had an entry."""
-        rows = self._ask("section_counts")
+        rows = self.ask("section_counts")
         return {section: SectionCount(count, _instant(newest)) for section, count, newest in rows}
 
     def current_name(self, section: str) -> str:
         """What a section is called now; the name itself where it never moved."""
         seen = {section}
-        while found := self._ask("moved_to", old=section):
+        while found := self.ask("moved_to", old=section):
             section = found[0][0]
             if section in seen:
                 break
@@ -437,18 +444,34 @@ class Ledger:
     def names_of(self, section: str) -> list[str]:
         """What a section is called, and then what it was called before it was moved."""
         names = [section]
-        for old, new in reversed(self._ask("all_moves")):
+        for old, new in reversed(self.ask("all_moves")):
             if new in names and old not in names:
                 names.append(old)
         return names
 
-    def _ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
-        asked = {"now": self._clock().timestamp(), **values}
+    @property
+    def sql(self) -> Mapping[str, str]:
+        """Its queries by name."""
+        return _sql()
+
+    def now(self) -> float:
+        """The present, in seconds since 1970."""
+        return self._clock().timestamp()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Change what is held, all of it or nothing."""
+        with self._open().using() as conn, translated(self._path), transaction(conn):
+            yield conn
+
+    def ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
+        """What one query finds."""
+        asked = {"now": self.now(), **values}
         with self._open().using() as conn:
             return conn.execute(_sql()[query], asked).fetchall()
 
     def _head(self) -> str:
-        return str(self._ask("state")[0][1])
+        return str(self.ask("state")[0][1])
 
     def _read(self, known: str, head: str) -> _Step:
         """What leads from one commit's history to another's."""
@@ -504,7 +527,7 @@ class Ledger:
             return False
         named = {x["named"] for x in step.come if isinstance(x, dict)}
         return any(isinstance(x, MoveRow) for x in step.come) or any(
-            old in named for (old,) in self._ask("old_names")
+            old in named for (old,) in self.ask("old_names")
         )
 
     def _apply(self, step: _Step, *, at: str, head: str) -> bool:
@@ -524,7 +547,7 @@ class Ledger:
     def _swept(self, rows: Iterable[HistoryRow]) -> Iterator[dict[str, Any]]:
         """What was removed of swept entries whose ends change: they may be shown again."""
         for row in (x for x in rows if isinstance(x, EndRow)):
-            for name, named, at in self._ask("swept", id=row.id):
+            for name, named, at in self.ask("swept", id=row.id):
                 (blob,) = self._repo.read_objects([name])
                 if blob is not None:
                     said = parse_message(parse_commit(name, blob.content).message)
@@ -572,6 +595,9 @@ def _take_step(conn: sqlite3.Connection, step: _Step) -> None:
     sql = _sql()
     gone = [x for x in step.gone if isinstance(x, dict)]
     for table in ("entries", "moves", "merges", "ends", "links") if step.whole else ():
+        conn.execute(sql[f"clear_{table}"])
+    # What our branch has lost other branches may hold: they are read again.
+    for table in BRANCH_TABLES if step.whole or step.gone else ():
         conn.execute(sql[f"clear_{table}"])
     conn.executemany(sql["drop_copy"], gone)
     conn.executemany(sql["drop_gone"], gone)
@@ -628,7 +654,8 @@ def _add(conn: sqlite3.Connection, rows: Iterable[HistoryRow]) -> None:
                 conn.execute(sql["add_merge"])
 
 
-def _lines(rows: Iterable[tuple[Any, ...]]) -> list[EntryLine]:
+def lines_of(rows: Iterable[tuple[Any, ...]]) -> list[EntryLine]:
+    """Rows as lines: those of other branches have them, as JSON, at their end."""
     return [
         EntryLine(
             id=id_,
@@ -637,8 +664,9 @@ def _lines(rows: Iterable[tuple[Any, ...]]) -> list[EntryLine]:
             at=_instant(at),
             summary=summary,
             expires=None if expires == NEVER else _instant(expires),
+            branches=tuple(json.loads(branches[0])) if branches else (),
         )
-        for id_, section, hash_, at, summary, expires in rows
+        for id_, section, hash_, at, summary, expires, *branches in rows
     ]
 
 

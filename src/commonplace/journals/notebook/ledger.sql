@@ -84,6 +84,65 @@ CREATE TABLE IF NOT EXISTS links (
 -- What names a section, or an entry of it, by time.
 CREATE INDEX IF NOT EXISTS links_by_target ON links (section, entry, at);
 
+-- name: create_branch_state
+-- One row once other branches were read: each with its commit, as JSON.
+CREATE TABLE IF NOT EXISTS branch_state (one INTEGER PRIMARY KEY CHECK (one = 1), branches TEXT NOT NULL);
+
+-- name: create_branch_commits
+-- The commits of other branches that the notebook's own does not hold, with their parents.
+CREATE TABLE IF NOT EXISTS branch_commits (hash TEXT PRIMARY KEY, parents TEXT NOT NULL, old TEXT, new TEXT);
+
+-- name: create_branch_entries
+-- The entries in those, a row for each commit; branches: which hold it, as JSON; is_shown: of several
+-- commits that are one entry the last one.
+CREATE TABLE IF NOT EXISTS branch_entries (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    named TEXT NOT NULL,
+    section TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    summary TEXT NOT NULL,
+    supersedes TEXT NOT NULL,
+    own_end INTEGER NOT NULL,
+    branches TEXT NOT NULL DEFAULT '[]',
+    is_shown INTEGER NOT NULL DEFAULT 0
+);
+
+-- name: create_branch_entries_by_section
+-- The newest of a section on other branches.
+CREATE INDEX IF NOT EXISTS branch_entries_by_section ON branch_entries (section, at);
+
+-- name: create_branch_entries_by_id
+-- An entry by its id, on other branches.
+CREATE INDEX IF NOT EXISTS branch_entries_by_id ON branch_entries (id);
+
+-- name: create_branch_entries_by_hash
+-- An entry by its commit, on other branches.
+CREATE INDEX IF NOT EXISTS branch_entries_by_hash ON branch_entries (hash);
+
+-- name: create_branch_ends
+-- When entries expire, as commits of other branches say.
+CREATE TABLE IF NOT EXISTS branch_ends (
+    hash TEXT PRIMARY KEY,
+    id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    expires INTEGER NOT NULL
+);
+
+-- name: create_elsewhere
+-- The entries that only other branches hold, each once. What any branch says of its end counts, the
+-- latest of them.
+CREATE VIEW IF NOT EXISTS elsewhere AS
+SELECT seq, id, named, section, hash, at, summary, supersedes, branches, coalesce((
+    SELECT said.expires FROM (
+        SELECT id, at, hash, expires FROM ends UNION ALL SELECT id, at, hash, expires FROM branch_ends
+    ) AS said
+    WHERE said.id = held.id ORDER BY said.at DESC, said.hash DESC LIMIT 1), own_end) AS expires
+FROM branch_entries AS held
+WHERE is_shown AND NOT EXISTS (
+    SELECT 1 FROM entries WHERE entries.id = held.id AND entries.named = held.named);
+
 -- name: begin_state
 -- The one row of a ledger that holds nothing yet.
 INSERT OR IGNORE INTO state (one, layout, head) VALUES (1, :layout, '');
@@ -406,3 +465,144 @@ ORDER BY at, seq LIMIT 1;
 -- name: section_counts
 -- Each section's number of entries, and when its newest was, but for those that have expired.
 SELECT section, count(*), max(at) FROM entries WHERE expires > :now GROUP BY section;
+
+-- name: branches
+-- The other branches that were read, each with its commit.
+SELECT branches FROM branch_state;
+
+-- name: set_branches
+-- The other branches that are held now.
+INSERT INTO branch_state (one, branches) VALUES (1, :branches)
+ON CONFLICT (one) DO UPDATE SET branches = excluded.branches;
+
+-- name: clear_branch_state
+-- Other branches are to be read again.
+DELETE FROM branch_state;
+
+-- name: clear_branch_commits
+-- Forget the commits of other branches.
+DELETE FROM branch_commits;
+
+-- name: clear_branch_entries
+-- Forget the entries of other branches.
+DELETE FROM branch_entries;
+
+-- name: clear_branch_ends
+-- Forget when entries expire as other branches say.
+DELETE FROM branch_ends;
+
+-- name: add_branch_commit
+-- A commit of another branch; old and new: the names of a section that it moves.
+INSERT OR IGNORE INTO branch_commits (hash, parents, old, new) VALUES (:hash, :parents, :old, :new);
+
+-- name: add_branch_entry
+-- An entry of another branch.
+INSERT INTO branch_entries (id, named, section, hash, at, summary, supersedes, own_end)
+VALUES (:id, :named, :section, :hash, :at, :summary, :supersedes, :own_end);
+
+-- name: add_branch_end
+-- A commit of another branch that says when an entry expires.
+INSERT OR IGNORE INTO branch_ends (hash, id, at, expires) VALUES (:hash, :id, :at, :expires);
+
+-- name: branch_commits
+-- All of them, in the order they were read: after their parents.
+SELECT hash, parents, old, new FROM branch_commits ORDER BY rowid;
+
+-- name: branch_rows
+-- What is held of each entry's places.
+SELECT seq, id, named, section, hash, branches, is_shown FROM branch_entries ORDER BY seq;
+
+-- name: place_branch_entry
+-- Where an entry of another branch is, and which branches hold it.
+UPDATE branch_entries SET section = :section, branches = :branches, is_shown = :is_shown WHERE seq = :seq;
+
+-- name: sweep_elsewhere
+-- An entry of another branch has expired: nothing of its text stays here.
+UPDATE branch_entries SET summary = '' WHERE id = :id AND summary <> '';
+
+-- name: sweep_expired_elsewhere
+-- The same for all that have.
+UPDATE branch_entries SET summary = '' WHERE summary <> '' AND seq IN (
+    SELECT seq FROM elsewhere WHERE expires <= :now);
+
+-- name: has_elsewhere
+-- Whether other branches hold any entry.
+SELECT 1 FROM branch_entries LIMIT 1;
+
+-- name: all_elsewhere
+-- The entries that only other branches hold, but those that have expired.
+SELECT id, section, hash, at, summary, expires, branches, supersedes FROM elsewhere
+WHERE expires > :now ORDER BY seq;
+
+-- name: count_expired_elsewhere
+-- How many of them have expired.
+SELECT count(*) FROM elsewhere WHERE expires <= :now;
+
+-- name: set_ends_elsewhere
+-- Those that expire and were not yet swept.
+SELECT id, section, hash, at, summary, expires, branches FROM elsewhere
+WHERE expires < 4611686018427387904 AND expires > 86400 AND (expires > :now OR summary <> '');
+
+-- name: ended_elsewhere
+-- Those of which later commits say when they expire.
+SELECT id, section, hash, at, summary, expires, branches FROM elsewhere
+WHERE id IN (SELECT id FROM branch_ends);
+
+-- name: by_id_elsewhere
+-- One by its id; several rows for a commit by hand that touched several sections.
+SELECT id, section, hash, at, summary, expires, branches FROM elsewhere WHERE id = :id ORDER BY seq;
+
+-- name: by_id_start_elsewhere
+-- Those whose id begins so.
+SELECT id, section, hash, at, summary, expires, branches FROM elsewhere
+WHERE id >= :low AND id < :high ORDER BY seq LIMIT 50;
+
+-- name: by_hash_elsewhere
+-- Those whose commit's hash begins so.
+SELECT elsewhere.id, elsewhere.section, elsewhere.hash, elsewhere.at, elsewhere.summary,
+    elsewhere.expires, elsewhere.branches
+FROM branch_entries JOIN elsewhere USING (id, named)
+WHERE branch_entries.hash >= :low AND branch_entries.hash < :high ORDER BY elsewhere.seq LIMIT 50;
+
+-- name: successor_elsewhere
+-- What another branch has in the place of one of its own.
+SELECT id, section, hash, at, summary, expires, branches FROM elsewhere
+WHERE supersedes = :id AND expires > :now ORDER BY at DESC, seq DESC LIMIT 1;
+
+-- name: has_section_elsewhere
+-- Whether other branches have entries of a section.
+SELECT 1 FROM elsewhere WHERE section IN (SELECT value FROM json_each(:sections)) AND expires > :now LIMIT 1;
+
+-- name: newest_everywhere
+-- Entries of a section on all branches, newest first, but those that have expired.
+SELECT id, section, hash, at, summary, expires, branches FROM (
+    SELECT id, section, hash, at, summary, expires, '[]' AS branches, 1 AS is_own, seq FROM entries
+    WHERE section = :section AND expires > :now
+    UNION ALL
+    SELECT id, section, hash, at, summary, expires, branches, 0, seq FROM elsewhere
+    WHERE section IN (SELECT value FROM json_each(:sections)) AND expires > :now)
+ORDER BY at DESC, is_own DESC, seq DESC LIMIT :length OFFSET :start;
+
+-- name: newest_on_branch
+-- The same of one other branch; without: the commits that it does not hold, and our own does.
+SELECT id, section, hash, at, summary, expires, branches FROM (
+    SELECT id, section, hash, at, summary, expires, '[]' AS branches, 1 AS is_own, seq FROM entries
+    WHERE section = :section AND expires > :now
+      AND (hash NOT IN (SELECT value FROM json_each(:without)) OR EXISTS (
+        SELECT 1 FROM branch_entries AS copy, json_each(copy.branches)
+        WHERE copy.id = entries.id AND copy.named = entries.named AND value = :branch))
+    UNION ALL
+    SELECT id, section, hash, at, summary, expires, branches, 0, seq FROM elsewhere
+    WHERE section IN (SELECT value FROM json_each(:sections)) AND expires > :now
+      AND EXISTS (SELECT 1 FROM json_each(branches) WHERE value = :branch))
+ORDER BY at DESC, is_own DESC, seq DESC LIMIT :length OFFSET :start;
+
+-- name: not_on_branch
+-- The entries that a branch does not hold; without: as above, branch: empty for our own.
+SELECT section, id FROM entries
+WHERE hash IN (SELECT value FROM json_each(:without)) AND NOT EXISTS (
+    SELECT 1 FROM branch_entries AS copy, json_each(copy.branches)
+    WHERE copy.id = entries.id AND copy.named = entries.named AND value = :branch)
+UNION ALL
+SELECT section, id FROM elsewhere
+WHERE NOT EXISTS (SELECT 1 FROM json_each(branches) WHERE value = :branch);

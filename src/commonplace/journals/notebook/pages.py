@@ -1,6 +1,6 @@
 """Owns how a ref of the notebook is opened: an overview, or an entry with those around it.
 
-Never writes, and never answers from anything but the notebook's own branch.
+Never writes, and never answers from anything but the notebook's local branches.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError, Denied, NotFound
 from commonplace.core.text import opening
 from commonplace.core.values import EntryPreview, Page
-from commonplace.journals.notebook.format import ENTRY, JOURNAL, OVERVIEW, ref_of
+from commonplace.journals.notebook.format import ENTRY, JOURNAL, OVERVIEW, branch_tags, ref_of
 from commonplace.journals.notebook.names import SectionAddress, file_of, find_section, parse_address
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ class NotebookPages:
         before, after = ledger.around(entry.section, entry.id)
         successor = ledger.find_successor(entry.id)
         former = ledger.find_former(entry.supersedes)
+        if entry.branches:
+            successor = self._notebook.branches.find_successor(entry.id)
         backlinks = self._notebook.list_backlinks(entry.section, entry)
         return Page(
             ref=entry.ref,
@@ -80,6 +82,7 @@ class NotebookPages:
             at=entry.at,
             text=entry.text,
             author=entry.author_name,
+            tags=branch_tags(entry.branches),
             before=_neighbour(before),
             after=_neighbour(after),
             supersedes=former.ref if former else "",

@@ -1,6 +1,6 @@
 """Owns how a notebook is read: sections, entries and tables of contents, as its branch has them.
 
-Never writes, and never answers from anything but the notebook's own branch.
+Never writes, and never answers from anything but the notebook's local branches.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.text import opening
 from commonplace.journals.git.history import parse_commit, read_history
 from commonplace.journals.git.repo import find_repository, is_repository
+from commonplace.journals.notebook.branches import OtherBranches
 from commonplace.journals.notebook.format import (
     TAKEN_BACK,
     NotebookEntry,
@@ -134,6 +135,11 @@ class NotebookReader:
         """What the history holds, by section, id and hash."""
         return self._open()[1]
 
+    @property
+    def branches(self) -> OtherBranches:
+        """What the other local branches hold."""
+        return OtherBranches(*self._open())
+
     def close(self) -> None:
         """Close the ledger's file; may be called twice."""
         with self._opening:
@@ -217,7 +223,7 @@ class NotebookReader:
         found = parse_commit(line.hash, blob.content)
         message = parse_message(found.message)
         entry = entry_of(found, message, section=line.section, entry_id=line.id)
-        return replace(entry, expires=line.expires)
+        return replace(entry, expires=line.expires, branches=line.branches)
 
     def find_line(self, address: SectionAddress) -> EntryLine:
         """Where an address leads to, also where that has expired."""
@@ -227,11 +233,17 @@ class NotebookReader:
         mark = address.entry.lower()
         lines: list[EntryLine] = []
         if _ENTRY_ID.fullmatch(mark):
-            lines = self.ledger.by_id(mark)
+            lines = self.ledger.by_id(mark) or (
+                self.branches.by_id(mark) if self.branches.catch_up() else []
+            )
         elif _ID_START.fullmatch(mark):
-            lines = self.ledger.by_id_start(mark)
+            others = self.branches.by_id_start(mark) if self.branches.catch_up() else []
+            lines = [*self.ledger.by_id_start(mark), *others]
         elif _HASH_PREFIX.fullmatch(mark):
-            lines = self.ledger.by_hash(mark) or self._replaced(mark)
+            others = self.branches.by_hash(mark) if self.branches.catch_up() else []
+            lines = [*self.ledger.by_hash(mark), *others] or self._replaced(mark)
+        if any(x.branches for x in lines):
+            names.update(self.ledger.names_of(section))
         found = {x.id: x for x in lines if x.section in names}
         if len(found) > 1:
             raise Invalid(
@@ -283,7 +295,7 @@ class NotebookReader:
         parents = parse_commit(blob.name, blob.content).parents
         commits = read_history(self.repo, blob.name, since=parents)
         ids = {entry.id for commit in commits for entry in entries_of(commit)}
-        # Only what the branch holds as well: other branches are not the notebook.
+        # Only what a branch holds as well: the rest of what git keeps is not the notebook.
         return [line for entry_id in ids for line in self.ledger.by_id(entry_id)]
 
     def list_entries(self, section: str, *, start: int = 0, length: int = 10) -> list[EntryLine]:
@@ -301,6 +313,21 @@ class NotebookReader:
             if blob is None:
                 raise self.no_section(name)
         return found
+
+    def list_all_entries(
+        self, section: str, *, branch: str = "", start: int = 0, length: int = 10
+    ) -> list[EntryLine]:
+        """The same with the entries that only other local branches hold.
+
+        branch: Only what that one holds. Raises: also NotFound for a branch that is not there.
+        """
+        on = self.branches.find(branch) if branch.strip() else ""
+        if not self.branches.catch_up():
+            return self.list_entries(section, start=start, length=length)
+        name = parse_section(section)
+        if not self.branches.has_section(name):
+            self.list_entries(section, start=start, length=length)  # raises where there is none
+        return self.branches.newest(name, branch=on, start=start, length=length)
 
     def list_sections(self) -> list[str]:
         """Every section that has a file now, by name."""

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from commonplace.core.clock import local_date, render_date
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist
 from commonplace.core.values import Doc, Drop, Put, superseding_tags
-from commonplace.journals.git.history import read_history
+from commonplace.journals.git.history import parse_commit, read_history
 from commonplace.journals.git.trees import compare_trees
 from commonplace.journals.notebook.format import (
     ENTRY,
     JOURNAL,
     OVERVIEW,
+    branch_tags,
     entries_of,
+    entry_of,
     parse_file,
     parse_message,
     ref_of,
@@ -35,11 +39,14 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change, Since
     from commonplace.journals.git.history import Commit
     from commonplace.journals.notebook.format import NotebookEntry
+    from commonplace.journals.notebook.ledger import EntryLine
     from commonplace.journals.notebook.reader import NotebookReader
     from commonplace.journals.notebook.write import WrittenEntry
 
 _AT_ONCE = 200
 _UNREADABLE = "unreadable"
+_ELSEWHERE = "branch "
+"""Begins the stamp of an entry that only other branches hold: a hash follows."""
 
 
 class NotebookSource:
@@ -67,14 +74,21 @@ class NotebookSource:
         return JOURNAL
 
     def mark(self) -> str:
-        """The commit the branch is at, and how many entries have expired; empty where none is."""
+        """The commit the branch is at, how many entries have expired, where other branches are.
+
+        Empty where there is nothing of these.
+        """
         try:
-            head = self._notebook.repo.head().commit if self._notebook.exists else ""
-            ledger = self._notebook.ledger if head else None
+            if not self._notebook.exists:
+                return ""
+            head, others = self._notebook.repo.head().commit, self._notebook.branches.mark()
+            ledger = self._notebook.ledger if head or others else None
             expired = ledger.count_expired() if ledger is not None and ledger.exists else 0
+            if others and ledger is not None and ledger.exists:
+                others = f"{others} {self._notebook.branches.count_expired() or ''}".strip()
         except CommonplaceError as exc:
             return f"{_UNREADABLE} {exc.message}"
-        return f"{head} {expired}" if expired else head
+        return f"{head} {expired or ''} {others}".rstrip()
 
     def scan(self, since: Since) -> Iterator[Change]:
         """Puts of the entries that came since, oldest first, then of overviews; drops of the gone.
@@ -89,7 +103,7 @@ class NotebookSource:
         repo = self._notebook.repo
         head = self._notebook.ledger.catch_up()
         self._note_ends()
-        mark, _, expired = (since.mark or "").partition(" ")
+        mark, expired, others = _parts(since.mark or "")
         if mark.isalnum() and head and (common := repo.merge_base(mark, head)):
             gone = _Commits([] if common == mark else list(read_history(repo, mark, since=head)))
             left = [x for commit in gone for x in self._docs(commit)]
@@ -98,9 +112,11 @@ class NotebookSource:
                 if since.stamps(doc.ref).get(doc.ref) != doc.stamp:
                     yield Put(doc)
             if not (come.moved or gone.moved):
+                is_moved = common != mark or come.merged or others != _parts(self.mark())[2]
+                elsewhere = self._list_elsewhere() if is_moved else {}
                 for ref in (doc.ref for doc in left):  # those that are nowhere else in the history
                     is_there = self._notebook.ledger.by_id(ref.rpartition("#")[2])
-                    if not is_there and since.stamps(ref).get(ref):
+                    if not is_there and ref not in elsewhere and since.stamps(ref).get(ref):
                         yield Drop(ref)
                 # What a merge made of both sides, or a person in it, neither side's commits say.
                 paths = compare_trees(repo, mark, head)
@@ -110,6 +126,8 @@ class NotebookSource:
                 ends = come.ends | gone.ends
                 if ends or expired != str(self._notebook.ledger.count_expired() or ""):
                     yield from self._ended(ends, since)
+                if is_moved:
+                    yield from self._elsewhere(elsewhere, since)
                 return
         yield from self._everything(head, since)
 
@@ -134,7 +152,52 @@ class NotebookSource:
                 if known.get(overview.ref) != overview.stamp:
                     yield Put(overview)
                 seen.add(overview.ref)
-        yield from (Drop(ref) for ref in sorted(known.keys() - seen))
+        elsewhere = self._list_elsewhere()
+        yield from (Drop(ref) for ref in sorted(known.keys() - seen - elsewhere.keys()))
+        yield from self._elsewhere(elsewhere, since)
+
+    def _list_elsewhere(self) -> dict[str, tuple[EntryLine, Sequence[str]]]:
+        """By their refs the entries that only other branches hold, each with its doc's tags.
+
+        What one of them replaced counts only among them: on the notebook's branch that holds still.
+        """
+        self._notebook.branches.catch_up()
+        found = self._notebook.branches.list_all()
+        refs = {line.id: line.ref for line, _ in found}
+        return {
+            line.ref: (
+                line,
+                (*superseding_tags(refs.get(former, "")), *branch_tags(line.branches)),
+            )
+            for line, former in found
+        }
+
+    def _elsewhere(
+        self, held: Mapping[str, tuple[EntryLine, Sequence[str]]], since: Since
+    ) -> Iterator[Change]:
+        """Puts of the entries of other branches that differ, drops of those that are on none."""
+        known = since.stamps(f"{JOURNAL}:")
+        stamps = {
+            ref: _ELSEWHERE + sha256_hex("\n".join((line.hash, line.section, *tags)).encode())[:16]
+            for ref, (line, tags) in held.items()
+        }
+        wanted = [ref for ref, stamp in stamps.items() if known.get(ref) != stamp]
+        for start in range(0, len(wanted), _AT_ONCE):
+            some = wanted[start : start + _AT_ONCE]
+            blobs = self._notebook.repo.read_objects([held[ref][0].hash for ref in some])
+            for ref, blob in zip(some, blobs, strict=True):
+                line, tags = held[ref]
+                if blob is not None:
+                    commit = parse_commit(line.hash, blob.content)
+                    message = parse_message(commit.message)
+                    entry = entry_of(commit, message, section=line.section, entry_id=line.id)
+                    doc = entry_doc(self._notebook, entry, section=line.section)
+                    yield Put(replace(doc, tags=tuple(tags), stamp=stamps[ref]))
+        for ref, stamp in known.items():
+            if stamp.startswith(_ELSEWHERE) and ref not in held:
+                lines = self._notebook.ledger.by_id(ref.rpartition("#")[2])
+                if all(line.ref != ref for line in lines):
+                    yield Drop(ref)
 
     def _ended(self, ends: Iterable[str], since: Since) -> Iterator[Change]:
         """Drops of what has expired; puts of what is shown again, and of what replaced the former.
@@ -183,8 +246,16 @@ class NotebookSource:
         return found
 
 
+def _parts(mark: str) -> tuple[str, str, str]:
+    """The commit, the number of expired entries and the other branches that a mark names."""
+    head, expired, others = [*mark.split(" ", 2), "", ""][:3]
+    return head, expired, others
+
+
 class _Commits:
     """Commits on their way; remembers which sections they touched, when, and whether one moved.
+
+    And whether one of them merges.
 
     Of those that say when an entry expires it remembers the entries.
     """
@@ -193,13 +264,14 @@ class _Commits:
         self._commits = commits
         self.touched: set[str] = set()
         self.written: dict[str, datetime] = {}
-        self.moved = False
+        self.moved = self.merged = False
         self.ends: set[str] = set()
 
     def __iter__(self) -> Iterator[Commit]:
         for commit in self._commits:
             message = parse_message(commit.message)
             self.moved = self.moved or message.verb == "move"
+            self.merged = self.merged or len(commit.parents) > 1
             if end := set_end_of(message):
                 self.ends.add(end[0])
             touched = {x for t in commit.touched if (x := find_section(t.path)) is not None}

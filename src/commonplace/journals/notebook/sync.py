@@ -33,9 +33,11 @@ from commonplace.journals.notebook.conflicts import (
     merge_of,
     open_place,
 )
+from commonplace.journals.notebook.history_merge import HistoryMerge
 from commonplace.journals.notebook.sync_checks import (
     dropped_by_rebase,
     entries_between,
+    links_left,
     refuse_dirt,
     refuse_forgotten,
     refuse_loss,
@@ -43,13 +45,7 @@ from commonplace.journals.notebook.sync_checks import (
     refuse_stranger,
     set_ends_between,
 )
-from commonplace.journals.notebook.tree_merge import (
-    MERGED,
-    RECOUNTED,
-    TreeMerge,
-    joined_draft,
-    recount,
-)
+from commonplace.journals.notebook.tree_merge import TreeMerge
 from commonplace.journals.notebook.work_tree import WorkTree
 
 if TYPE_CHECKING:
@@ -69,7 +65,7 @@ _OURS = "refs/commonplace"
 _SYNCED = f"{_OURS}/synced"
 _FOLDER = "commonplace-sync"
 # A branch may be called `next` as well, and what is kept of its clashes stays.
-_HALF_MADE = re.compile(r".*/next/(?:to|bare|base/[^/]+)")
+_HALF_MADE = re.compile(r".*/next/(?:to|bare|(?:base|clash)/[^/]+)")
 
 
 class SyncReport(Struct, frozen=True, kw_only=True):
@@ -102,6 +98,11 @@ class SyncReport(Struct, frozen=True, kw_only=True):
 def work_folder(repo: GitRepository) -> Path:
     """Where a sync keeps what it works on; its lock is on this folder."""
     return repo.common_dir / _FOLDER
+
+
+def making_place(head: Head) -> str:
+    """Below which stands what is being made of a branch."""
+    return f"{_OURS}/sync/{head.branch.removeprefix('refs/heads/')}"
 
 
 def list_half_made(repo: GitRepository) -> list[str]:
@@ -228,7 +229,7 @@ class _Meeting:
         self._theirs = theirs
         self._remote = remote
         self._accepts = accepts_loss
-        self._place = f"{_OURS}/sync/{head.branch.removeprefix('refs/heads/')}"
+        self._place = making_place(head)
         short = remote.branch.removeprefix("refs/heads/")
         at = sha256_hex(remote.address.encode("utf-8", "surrogateescape"))[:8]
         self._synced = f"{_SYNCED}/{remote.name}@{at}/{short}"
@@ -320,19 +321,7 @@ class _Meeting:
 
     def _take(self, to: str, ledger: Ledger) -> None:
         """A history as it is, with one commit more where files state wrong counts."""
-        ledger.catch_up(to)
-        before = list_tree(self._repo, to)
-        files = recount(self._repo, before, ledger.count)
-        if files != before:
-            draft = joined_draft(
-                self._notebook.signature(),
-                files,
-                onto=before,
-                count=ledger.count,
-                message=RECOUNTED,
-            )
-            to = self._commit("to", to, [draft])
-        self.to = to
+        self.to = self._merging(ledger).take(to)
 
     def _put_on_theirs(
         self,
@@ -342,28 +331,13 @@ class _Meeting:
         before: Sequence[CommitDraft] = (),
         others: Sequence[str] = (),
     ) -> None:
-        """Put what was merged on theirs.
-
-        Args:
-            joined: The merged tree.
-            ledger: The copy of the ledger that follows what is built.
-            before: Commits between.
-            others: What it merges.
-        """
-        signature, theirs = self._notebook.signature(), self._theirs
-        moves = [move_draft(signature, old, new) for old, new in joined.moves]
-        bare = replace(maintenance_draft(signature, MERGED), others=others)
-        # The history alone says what is to be counted: it is there before the files are.
-        ledger.catch_up(self._commit("bare", theirs, [*before, bare, *moves]))
-        draft = joined_draft(
-            signature,
-            recount(self._repo, joined.files, ledger.count),
-            onto=list_tree(self._repo, theirs),
-            count=ledger.count,
-            others=others,
-        )
-        self.to = self._commit("to", theirs, [*before, draft, *moves])
+        """Put what was merged on theirs; see `HistoryMerge.put_on`."""
+        merging = self._merging(ledger)
+        self.to = merging.put_on(self._theirs, joined, before=before, others=others)
         self.clashes, self.notes = joined.clashes, joined.notes
+
+    def _merging(self, ledger: Ledger) -> HistoryMerge:
+        return HistoryMerge(notebook=self._notebook, place=self._place, ledger=ledger)
 
     def _replay_on_theirs(self, seen: str, lost: Collection[str], ledger: Ledger) -> None:
         """What was written here since, on a history that was rewritten: its entries, then files.
@@ -392,11 +366,6 @@ class _Meeting:
             self._take(theirs, ledger)
         else:
             self._put_on_theirs(joined, ledger, before=drafts)
-
-    def _commit(self, name: str, start: str, drafts: Sequence[CommitDraft]) -> str:
-        ref = f"{self._place}/next/{name}"
-        commit_chains(self._repo, [(ref, start, drafts)])
-        return list_refs(self._repo, ref)[ref]
 
     def _last_seen(self) -> str:
         """The remote's commit as the last sync, or a clone, left it; empty for none."""
@@ -434,11 +403,4 @@ class _Meeting:
         self._ledger.catch_up()
         with suppress(BranchMoved):
             Clashes(self._notebook).forget_settled()
-        # What lies in the tree, or lay there, that only git itself brings into a folder.
-        odd = sorted(path for path, change in changes.items() if not change.is_file)
-        git = self._repo.shell_command
-        self.notes += notes
-        self.notes += [
-            f"{path} is a link, or another repository, and is left to git: {git} restore -- {path}."
-            for path in ([] if self._repo.is_bare else odd[:_NAMED])
-        ]
+        self.notes += [*notes, *links_left(self._repo, changes)]

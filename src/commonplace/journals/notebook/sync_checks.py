@@ -179,14 +179,24 @@ def dropped_by_rebase(
     ]
 
 
-def refuse_dirt(repo: GitRepository, ours: str, to: str) -> None:
-    """Refuse a sync that would change a file that a person has changed in the folder."""
+def links_left(repo: GitRepository, changes: Mapping[str, TreeChange]) -> list[str]:
+    """Sentences on what lies in a tree, or lay there, that only git itself brings into a folder."""
+    odd = sorted(path for path, change in changes.items() if not change.is_file)
+    git = repo.shell_command
+    return [
+        f"{path} is a link, or another repository, and is left to git: {git} restore -- {path}."
+        for path in ([] if repo.is_bare else odd[:_NAMED])
+    ]
+
+
+def refuse_dirt(repo: GitRepository, ours: str, to: str, *, act: str = "sync") -> None:
+    """Refuse a sync, or a merge, that would change a file that a person has changed there."""
     if repo.is_bare:
         return
     with repo.locked() as writable:
         # What a process left that was killed after it had moved the branch.
         WorkTree(writable).refresh()
-    refuse_edits(repo, ours, compare_trees(repo, ours, to), act="sync")
+    refuse_edits(repo, ours, compare_trees(repo, ours, to), act=act)
 
 
 def refuse_edits(

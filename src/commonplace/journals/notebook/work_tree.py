@@ -88,12 +88,14 @@ class WorkTree:
         contents: Mapping[str, bytes] | None = None,
         *,
         edits: Literal["left", "refused"] = "left",
+        branch: str = "",
     ) -> Iterator[list[str]]:
         """Hold git's index while the block moves the branch; then let index and files follow.
 
         A person's command and this exclude each other as two commands of git's do. Yields sentences
         on what was left as it is, whole once the block is done. head: where the branch must be;
-        contents: the new bytes of what changes, where all are known; edits: of a person there.
+        contents: the new bytes of what changes, where all are known; edits: of a person there;
+        branch: the one that the block goes to, empty where it stays on its own.
         Raises, before the block: IndexLocked, BranchMoved, Conflict for edits that are refused.
         """
         notes: list[str] = []
@@ -109,7 +111,7 @@ class WorkTree:
                 raise branch_moved(self._repo)
             staged = self._put_entries(index, changes, edits)
             files = {p: _blob(x.before) for p, x in changes.items()} | behind
-            move = _LastMove(head.branch, head.commit, "", files)
+            move = _LastMove(branch or head.branch, head.commit, "", files)
             self._write_last_move(move)
             try:
                 yield notes

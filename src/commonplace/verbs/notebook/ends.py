@@ -54,9 +54,10 @@ class NotebookEnds(Struct, frozen=True, kw_only=True):
         """
         if not self.notebook.exists:
             return
-        ledger = self.notebook.ledger
-        ledger.catch_up()
-        ends = {x.ref: x.expires.timestamp() for x in ledger.list_ends() if x.expires}
+        ledger, branches = self.notebook.ledger, self.notebook.branches
+        lines = branches.list_ends() if branches.catch_up() else []
+        lines += ledger.list_ends()
+        ends = {x.ref: x.expires.timestamp() for x in lines if x.expires}
         put_journal(self.book, JOURNAL, ends)
         left = {ref: micros(at) / 1e6 for ref, at in ledger.list_left_replaced().items()}
         self.replaced.keep_all(left)

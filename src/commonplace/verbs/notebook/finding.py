@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
+from commonplace.journals.notebook.format import ENTRY
 from commonplace.search.two_questions import ComparedTexts, TwoQuestionHit
 
 if TYPE_CHECKING:
-    from commonplace.core.values import Doc
+    from commonplace.core.values import Doc, Filter
     from commonplace.journals.notebook.journal import Notebook
     from commonplace.journals.notebook.ledger import EntryLine
     from commonplace.search.two_questions import TwoQuestionFinder, TwoQuestions
@@ -36,6 +37,20 @@ def find(
     return hits, found.notes
 
 
+def narrowed(where: Filter, notebook: Notebook, branch: str) -> Filter:
+    """A filter that admits only what one branch holds; of another than the own one entries alone.
+
+    branch: Empty for every local one. Raises: NotFound.
+    """
+    if not branch.strip():
+        return where
+    branches = notebook.branches
+    name = branches.find(branch)
+    branches.catch_up()
+    kinds = where.kinds if branches.is_own(name) else (ENTRY,)
+    return replace(where, kinds=kinds, excluded_refs=branches.refs_not_on(name))
+
+
 def _compared_texts(
     notebook: Notebook, doc: Doc, places: dict[str, tuple[str, EntryLine | None]]
 ) -> ComparedTexts | None:
@@ -45,7 +60,8 @@ def _compared_texts(
         places[doc.ref] = (section, None)
         words = section.replace("/", " ").replace("-", " ").replace("_", " ")
         return ComparedTexts(contexts=(words,), content=doc.text, at=doc.at)
-    line = next((x for x in notebook.ledger.by_id(entry_id) if x.section == section), None)
+    lines = notebook.ledger.by_id(entry_id) or notebook.branches.by_id(entry_id)
+    line = next((x for x in lines if x.section == section), None)
     if line is None or line.has_expired(notebook.clock()):
         return None
     places[doc.ref] = (section, line)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.core.values import Answer, Replacement
+    from commonplace.journals.notebook.branching import Branch, BranchMerge
     from commonplace.journals.notebook.conflicts import OverviewClash
     from commonplace.journals.notebook.format import NotebookEntry
     from commonplace.journals.notebook.ledger import Backlinks, EntryLine
@@ -54,13 +55,27 @@ def line_facts(line: EntryLine) -> dict[str, Any]:
         **_ids(line),
         "timestamp": line.at.isoformat(),
         "summary": line.summary,
+        **_branch_facts(line),
     }
+
+
+def _branch_facts(entry: EntryLine | NotebookEntry) -> dict[str, Any]:
+    """Which branches hold it; nothing for an entry of the notebook's own."""
+    return {"branches": [*entry.branches]} if entry.branches else {}
+
+
+def _on_branch(entry: EntryLine | NotebookEntry) -> str:
+    """The same as words after its ref."""
+    if not entry.branches:
+        return ""
+    names = ", ".join(visible(name) for name in entry.branches)
+    return f", on branch{'es' if len(entry.branches) > 1 else ''} {names}"
 
 
 def line_line(line: EntryLine, zone: tzinfo) -> str:
     """An entry in a list as a line."""
     summary = visible(" ".join(line.summary.split()))
-    return f"- {when_of(line.at, zone)} {summary} ({line.ref})"
+    return f"- {when_of(line.at, zone)} {summary} ({line.ref}{_on_branch(line)})"
 
 
 def section_answer(
@@ -122,7 +137,7 @@ def _backlink_facts(backlinks: Backlinks) -> dict[str, Any]:
 def entry_answer(entry: NotebookEntry, zone: tzinfo, *, backlinks: Backlinks) -> Answer:
     """An entry whole, after lines on when it was and what for."""
     by = f" by {one_line(entry.author_name)}" if entry.author_name else ""
-    lines = [f"{entry.ref}, {render_instant(entry.at, zone)}{by}"]
+    lines = [f"{entry.ref}, {render_instant(entry.at, zone)}{by}{_on_branch(entry)}"]
     if entry.work_context:
         lines.append(f"Work context: {one_line(entry.work_context)}")
     if entry.summary and not entry.text.startswith(entry.summary):
@@ -140,6 +155,7 @@ def entry_answer(entry: NotebookEntry, zone: tzinfo, *, backlinks: Backlinks) ->
             "content": entry.text,
             "author": entry.author_name,
             "by_hand": entry.by_hand,
+            **_branch_facts(entry),
             **_backlink_facts(backlinks),
         },
     )
@@ -229,7 +245,8 @@ def hit_lines(
         "content": hit.content_score,
     }
     cosines = ", ".join(f"{name} {x:.3f}" for name, x in scores.items() if x is not None)
-    what = ref_of(section, line.id) if line else f"{ref_of(section)}, overview"
+    what = ref_of(section)
+    what = f"{ref_of(section, line.id)}{_on_branch(line)}" if line else f"{what}, overview"
     when = when_of(hit.compared.at, zone)
     yield f"{number}. [{hit.score:.3f}] {when} {what} ({cosines or 'by words alone'})"
     if explain:
@@ -339,6 +356,58 @@ def synced_answer(synced: SyncReport, waiting: Sequence[str], notes: Sequence[st
             "conflicts": list(waiting),
             "before": synced.before,
             "now": synced.now,
+        },
+        notes,
+    )
+
+
+def branches_answer(branches: Sequence[Branch], zone: tzinfo) -> Answer:
+    """Every branch in a line, the notebook's own with a star, as git lists them."""
+    lines = [
+        f"{'*' if x.is_own else ' '} {visible(x.name)}  {when_of(x.at, zone)}"
+        f" {visible(' '.join(x.summary.split()))}"
+        for x in branches
+    ]
+    return answer_of(
+        lines or ["There is no branch yet."],
+        lambda: {
+            "count": len(branches),
+            "branches": [
+                {
+                    "branch": x.name,
+                    "is_own": x.is_own,
+                    "commit": x.commit,
+                    "timestamp": x.at.isoformat(),
+                    "summary": x.summary,
+                }
+                for x in branches
+            ],
+        },
+    )
+
+
+def merged_answer(merged: BranchMerge, waiting: Sequence[str], notes: Sequence[str]) -> Answer:
+    """What a merge came to. waiting: the sections where a former overview waits."""
+    branch, into = visible(merged.branch), visible(merged.into)
+    lines = [f"Merged {branch} into {into}: {counted_entries(merged.received)} came along."]
+    if merged.before == merged.now:
+        lines = [f"Nothing to merge: {into} holds all that {branch} has."]
+    lines += [
+        f"Both branches changed the overview of {section}: that of {branch} stands, that of {into}"
+        " waits."
+        for section in merged.conflicts
+    ]
+    if waiting:
+        lines.append(_how(waiting).replace(", then sync again", ""))
+    return answer_of(
+        lines,
+        {
+            "branch": merged.branch,
+            "into": merged.into,
+            "received": merged.received,
+            "conflicts": list(waiting),
+            "before": merged.before,
+            "now": merged.now,
         },
         notes,
     )

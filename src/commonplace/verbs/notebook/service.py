@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from msgspec import Struct, field
 
 from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.fence import visible
 from commonplace.core.files import make_folder
 from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.ports import Language
@@ -31,12 +32,14 @@ from commonplace.verbs.answers import (
     time_lines,
 )
 from commonplace.verbs.notebook.lines import (
+    branches_answer,
     clashes_answer,
     entry_answer,
     hit_facts,
     hit_lines,
     line_facts,
     line_line,
+    merged_answer,
     node_facts,
     node_lines,
     section_answer,
@@ -268,13 +271,14 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         path: Annotated[str, Arg("The section.")],
         start: Annotated[int, Arg("How many of the newest to pass over.", 0, 10_000_000)] = 0,
         length: Annotated[int, Arg("How many at most.", 1, 1000)] = 10,
+        branch: Annotated[str, Arg("Only of this git branch; else of every local one.")] = "",
     ) -> Answer:
         """Notebook: list the entries of a section, newest first.
 
         Use it to see how an understanding came about. Read one whole with journal_read.
         """
         section = _section_of(path)
-        lines = self.reading().list_entries(section, start=start, length=length)
+        lines = self.reading().list_all_entries(section, branch=branch, start=start, length=length)
         return answer_of(
             [line_line(x, self.zone) for x in lines] or [_NOTHING],
             lambda: {
@@ -325,6 +329,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         when: Annotated[str, Arg("Only this time: 'last week', '2026-11'.")] = "",
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
+        branch: Annotated[str, Arg("Only of this git branch; else of every local one.")] = "",
         explain: Annotated[bool, Arg("Explain each score.")] = False,
     ) -> Answer:
         """Notebook: find entries and overviews by the work they came from and by what they say.
@@ -333,10 +338,9 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         with raw cosines; a fresh entry stands a little higher.
         """
         from commonplace.search.two_questions import TwoQuestions
-        from commonplace.verbs.notebook.finding import find
+        from commonplace.verbs.notebook.finding import find, narrowed
 
-        self.reading()
-        interval = None
+        notebook, interval = self.reading(), None
         if when.strip():
             with naming("when"):
                 interval = parse_when(when, now=self.clock(), zone=self.zone)
@@ -345,14 +349,18 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         questions = TwoQuestions(
             work_context=work_context,
             content=content,
-            where=Filter(journals=(JOURNAL,), interval=within, written_before=before),
+            where=narrowed(
+                Filter(journals=(JOURNAL,), interval=within, written_before=before),
+                notebook,
+                branch,
+            ),
             limit=min(limit, self.most + 1),  # one more says whether the setting cuts
             min_score=self.min_score if min_score is None else min_score,
             salience_threshold=salience_threshold,
             weights=self.weights,
             now=self.clock(),
         )
-        hits, notes = find(self.notebook, self.finder(), questions)
+        hits, notes = find(notebook, self.finder(), questions)
         if len(hits) > self.most:
             hits, notes = hits[: self.most], (*notes, _CUT.format(most=self.most, limit=limit))
         asked = f"{content} {work_context}".strip()
@@ -445,6 +453,40 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         waiting = [clash.section for clash in self.clashes().list_open()]
         notes = (*report.notes, *self.filing().refresh(_FILING_S))
         return synced_answer(report, waiting, notes)
+
+    def list_branches(self) -> Answer:
+        """Every local branch, the notebook's own marked."""
+        from commonplace.journals.notebook.branching import Branching
+
+        return branches_answer(Branching(self.reading()).list_all(), self.zone)
+
+    def create_branch(self, *, name: str, start: str = "") -> Answer:
+        """Make a branch, and stay on the one that the notebook is on."""
+        from commonplace.journals.notebook.branching import Branching
+
+        commit = Branching(self.reading()).create(name, start=start)
+        line = f"Made the branch {visible(name)} at {commit[:12]}."
+        notes = self.filing().refresh(_FILING_S)
+        return answer_of([line], {"branch": name, "commit": commit}, notes)
+
+    def switch_branch(self, *, name: str, create: bool = False) -> Answer:
+        """Let the notebook go to another branch. create: make that first."""
+        from commonplace.journals.notebook.branching import Branching
+
+        branching = Branching(self.reading())
+        if create:
+            branching.create(name)
+        notes = (*branching.switch(name), *self.filing().refresh(_FILING_S))
+        return answer_of([f"The notebook is on {visible(name)} now."], {"branch": name}, notes)
+
+    def merge_branch(self, *, name: str) -> Answer:
+        """Bring what another branch holds into the one that the notebook is on."""
+        from commonplace.journals.notebook.branching import Branching
+
+        merged = Branching(self.reading()).merge(name)
+        waiting = [clash.section for clash in self.clashes().list_open()]
+        notes = (*merged.notes, *self.filing().refresh(_FILING_S))
+        return merged_answer(merged, waiting, notes)
 
     def conflicts(self) -> Answer:
         """The overviews that a sync could not merge, each with both texts."""
