@@ -90,6 +90,7 @@ def test_a_name_that_is_taken_is_refused(book, name):
         Branching(book).create(name)
 
 
+@pytest.mark.design("001-63")
 def test_the_folder_goes_along_to_another_branch(book):
     """Its files, git's index and what git remembers of where it was."""
     branching = Branching(book)
@@ -156,6 +157,7 @@ def test_what_is_on_no_branch_is_named_when_it_is_left(book):
     assert "is on no branch now" in note
 
 
+@pytest.mark.design("001-64")
 def test_a_merge_brings_entries_and_overviews_of_both(book):
     """What each changed in its own place stands; the commit's first parent is the own branch."""
     branching = Branching(book)

@@ -48,6 +48,7 @@ def found(world, content="GraphQL REST", **rest):
 BOTH = {"GraphQL pays after all.": ["idea"], "REST it is.": None}
 
 
+@pytest.mark.design("001-41", "001-63")
 def test_entries_of_all_local_branches_are_listed_and_found_with_their_branch(world):
     """Once each; what the notebook's own branch holds bears no name."""
     assert list(listed(world)) == ["GraphQL pays after all.", "REST it is."]

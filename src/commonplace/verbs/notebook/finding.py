@@ -23,9 +23,14 @@ NotebookHit: TypeAlias = "tuple[TwoQuestionHit, str, EntryLine | None]"
 
 
 def find(
-    notebook: Notebook, finder: TwoQuestionFinder, questions: TwoQuestions
+    notebook: Notebook, finder: TwoQuestionFinder, questions: TwoQuestions, *, branch: str = ""
 ) -> tuple[list[NotebookHit], tuple[str, ...]]:
-    """The best entries and overviews, and the search's notes. Raises: Invalid, Unavailable."""
+    """The best entries and overviews, and the search's notes.
+
+    branch: Only of what that one holds; empty for every local one.
+    Raises: Invalid, Unavailable, NotFound.
+    """
+    questions = replace(questions, where=_narrowed(questions.where, notebook, branch))
     places: dict[str, tuple[str, EntryLine | None]] = {}
     found = finder.find(questions, compared=lambda doc: _compared_texts(notebook, doc, places))
     hits = []
@@ -37,7 +42,7 @@ def find(
     return hits, found.notes
 
 
-def narrowed(where: Filter, notebook: Notebook, branch: str) -> Filter:
+def _narrowed(where: Filter, notebook: Notebook, branch: str) -> Filter:
     """A filter that admits only what one branch holds; of another than the own one entries alone.
 
     branch: Empty for every local one. Raises: NotFound.

@@ -338,7 +338,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         with raw cosines; a fresh entry stands a little higher.
         """
         from commonplace.search.two_questions import TwoQuestions
-        from commonplace.verbs.notebook.finding import find, narrowed
+        from commonplace.verbs.notebook.finding import find
 
         notebook, interval = self.reading(), None
         if when.strip():
@@ -349,18 +349,14 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         questions = TwoQuestions(
             work_context=work_context,
             content=content,
-            where=narrowed(
-                Filter(journals=(JOURNAL,), interval=within, written_before=before),
-                notebook,
-                branch,
-            ),
+            where=Filter(journals=(JOURNAL,), interval=within, written_before=before),
             limit=min(limit, self.most + 1),  # one more says whether the setting cuts
             min_score=self.min_score if min_score is None else min_score,
             salience_threshold=salience_threshold,
             weights=self.weights,
             now=self.clock(),
         )
-        hits, notes = find(notebook, self.finder(), questions)
+        hits, notes = find(notebook, self.finder(), questions, branch=branch)
         if len(hits) > self.most:
             hits, notes = hits[: self.most], (*notes, _CUT.format(most=self.most, limit=limit))
         asked = f"{content} {work_context}".strip()
