@@ -115,6 +115,27 @@ def test_a_week_that_goes_on_is_compared_to_the_same_time_of_the_last(world, app
     assert told["figures"]["entries"] == {"now": 3, "last": 2, "mean": 11, "arrow": "↑"}
 
 
+def test_where_hours_have_expired_the_last_week_is_compared_to_the_day(world):
+    """What was recorded on that Saturday after this time of it counts, too; not its Sunday."""
+    keep = "raw=1d,hourly=1d"
+    app = world.open(
+        model=False, COMMONPLACE_TOOLSETS="timeline", COMMONPLACE_TIMELINE_RETENTION=keep
+    )
+    worked(app, ["2026-11-11"] * 2 + ["2026-11-14"] + ["2026-11-15"] * 9)
+    ask(app, "timeline_add", content="Worked late", at="2026-11-14 20:00")
+    told = ask(app, "timeline_trends", period="weekly").facts["comparison"]
+    assert told["figures"]["entries"]["last"] == 3
+    commands = TimelineCommands(app.timeline.service(), lambda: None)
+    app.present.vouch()
+    for _ in range(2):
+        commands.roll_up()
+        world.clock.advance(8 * 86_400)
+    world.clock.advance(-16 * 86_400)
+    told = ask(app, "timeline_trends", period="weekly").facts["comparison"]
+    assert (told["last"], told["to_the_same_time"]) == ("2026-W46", True)
+    assert told["figures"]["entries"]["last"] == 4
+
+
 @pytest.mark.design("003-60")
 def test_what_gains_speed_and_what_has_stalled_is_said_by_rule(app):
     """By the newest week that is over, against the mean of those before; the one now goes on."""

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
-from commonplace.core.clock import parse_time, periods_in, render_time
+from commonplace.core.clock import parse_time, render_time
 from commonplace.core.rollups import Figures
-from commonplace.core.values import Interval
 from commonplace.db.sqlite import snapshot
 from commonplace.journals.timeline.comparison import MOST_BEFORE, Comparison
 from commonplace.journals.timeline.due_periods import MADE_FROM, is_open, smaller_of, span_at
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from commonplace.core.clock import Level
+    from commonplace.core.values import Interval
     from commonplace.journals.timeline.due_periods import PeriodSpan
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.rollups import Computed, Rollups
@@ -122,7 +122,10 @@ class PeriodReader:
         now, *before = reversed(self._trends_of(spans[::-1], computes))
         passed = self._journal.clock() - now.start
         is_open = passed < now.end - now.start
-        cut = self._until(spans[1], passed, computes) if is_open and before else None
+        cut = None
+        if is_open and before:
+            end = min(spans[1].start + passed, spans[1].end)
+            cut = self._until(spans[1], end, computes)
         return Comparison(
             level=level,
             now=now,
@@ -132,21 +135,23 @@ class PeriodReader:
             before=tuple(x for x in before if not x.expired),
         )
 
-    def _until(self, span: PeriodSpan, passed: timedelta, computes: Computed) -> Trend | None:
-        """A period up to some time after its start; None where too little detail is kept of it.
+    def _until(self, span: PeriodSpan, end: datetime, computes: Computed) -> Trend | None:
+        """A period up to an instant, to the hour; None of an hour, and where no detail is kept.
 
-        To the hour, of a year to the day.
+        Of the part that the instant is in its own parts are read, as far down as they are kept.
         """
-        finer: Level = "day" if span.level == "year" else "hour"
-        if span.level == "hour":
-            return None
-        end = min(span.start + passed, span.end)
-        parts = periods_in(Interval(start=span.start, end=end), finer, span.zone)
-        spans = [span_at(x.start, finer, span.zone) for x in parts if x.start is not None]
-        found = self._trends_of(spans, computes)
-        if any(x.expired for x in found):
-            return None
-        return trend_of(span, merged([x.figures for x in found]))
+        parts: list[Trend] = []
+        cut: list[Trend] = []
+        inner = span
+        while MADE_FROM[inner.level] is not None and inner.start < end:
+            spans = [x for x in smaller_of(inner) if x.start < end]
+            found = self._trends_of(spans, computes)
+            if any(x.expired for x in found):
+                break
+            parts, inner = [*parts, *found[:-1]], spans[-1]
+            cut = found[-1:]
+        parts += cut
+        return trend_of(span, merged([x.figures for x in parts])) if cut else None
 
     def _trends_of(self, spans: Sequence[PeriodSpan], computes: Computed) -> list[Trend]:
         """What is counted in periods of one level that follow one another, oldest first."""
