@@ -78,7 +78,7 @@ def test_after_use_it_is_clean(index):
     hits("project")  # files it
     found = facts("doctor")
     assert found["problems"] == found["repaired"] == []
-    assert "Schema 8, 2 entries" in notes()
+    assert "Schema 9, 2 entries" in notes()
 
 
 def test_settings_are_told_with_their_origins(tmp_path, monkeypatch):
@@ -137,7 +137,7 @@ def test_a_deleted_index_is_no_fault(index):
     assert "Not made yet. 1 entry waits to be filed" in notes()
     assert not index.exists()
     assert "Filed 1 change of the journal." in repaired()
-    assert "Schema 8, 1 entry" in notes()
+    assert "Schema 9, 1 entry" in notes()
 
 
 def test_words_that_differ_from_their_docs(index):
