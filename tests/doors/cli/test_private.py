@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
 import pytest
+from tests.doors.raw_server import RawServer
 from tests.doors.terminal import facts, hits, on_terminal, run, write
+from tests.patience import until
 
 needs_terminal = pytest.mark.skipif(
     os.name == "nt", reason="a terminal is made with pty, which Windows has not"
@@ -304,6 +307,24 @@ def test_delete_leaves_no_byte(tmp_path, with_model):
     assert [path for path in tmp_path.rglob("*") if path.is_file() and _holds(path)] == []
     assert run("private", "delete", ref, "--yes").exit_code == 3
     assert hits("harbour") == [kept]
+
+
+@pytest.mark.design("000-33")
+def test_a_written_thought_has_its_vector_by_the_next_search(tmp_path, with_model):
+    """The same bytes that a server puts there; the write itself waits for no model."""
+    write("The cache is cold at night.")
+    (note,) = tmp_path.rglob("*.md")
+    vector = note.with_suffix(".embedding")
+    assert not vector.exists()
+    run("recall", "what is cold")
+    found = vector.read_bytes()
+    vector.unlink()
+    with RawServer("--toolsets", "private", cwd=Path.cwd()) as server:
+        server.handshake()
+        server.call("search_journal", {"query": "what is cold"})
+        until(vector.exists, "the server to put the vector back")
+        server.call("search_journal", {"query": "what is cold"})
+    assert vector.read_bytes() == found
 
 
 def _holds(path):
