@@ -612,6 +612,7 @@ def test_a_number_is_of_the_last_list_of_the_same_terminal(written):
     assert facts("open", "1")["ref"] == new
 
 
+@pytest.mark.design("004-13", "004-14")
 @pytest.mark.parametrize(
     "words",
     [

@@ -287,6 +287,7 @@ def test_the_timeline_is_rolled_up_at_a_session_s_start(tmp_path, no_weights):
 
 
 @pytest.mark.design("004-01", "004-02", "004-04")
+@pytest.mark.design("004-01", "004-02", "004-03", "004-04")
 @pytest.mark.parametrize("words", [("chronicle", "mcp"), ("chronicle", "mcp", "serve")])
 @pytest.mark.parametrize("reads_all", [False, True], ids=["at once", "all settings first"])
 def test_chronicle_mcp_is_the_server_of_the_log_alone(words, reads_all, tmp_path):

@@ -332,6 +332,7 @@ def test_a_project_inside_another_is_not_told_of_there(kind, monkeypatch):
     assert "logged in inner" in refreshed(inner)
 
 
+@pytest.mark.design("004-43")
 def test_every_journal_knows_the_project_that_a_chronicle_file_marks(monkeypatch):
     """From any folder below it: its notes lie in one journal, its brief has its log and sessions.
 

@@ -54,6 +54,7 @@ def test_last_and_first_go_by_time(deploys, what, times):
     assert [entry["at"][:10] for entry in entries] == times
 
 
+@pytest.mark.design("004-26")
 @pytest.mark.parametrize("is_tree", [False, True], ids=["database", "tree"])
 def test_tags_count_as_words_do(open_world, tmp_path, is_tree):
     """Newest first, whether a word stands in the message or among the tags, in any form, or in both."""
