@@ -2,7 +2,7 @@
 
 from tests.cases import cases
 
-from commonplace.search.query_features import read_intent, read_todos
+from commonplace.search.query_features import read_features, read_intent, read_todos
 
 ALL = [
     "What is left to do",
@@ -61,3 +61,20 @@ def test_what_a_question_wants_of_the_todos(question, rest):
 def test_what_asks_for_no_open_todo(question):
     """What is done, and what names none."""
     assert read_todos(question) is None
+
+
+@cases(
+    ("question", "asks"),
+    [
+        ("what did I say about the pump?", True),
+        ("when we talked about Redis, what came out", True),
+        ("Have you suggested another name?", True),
+        ("what came up in our last session", True),
+        ("why did we leave Postgres", False),
+        ("where does the session token live", False),
+        ("what does the test say", False),
+    ],
+)
+def test_what_asks_for_what_was_said(question, asks):
+    """By who said it, or by the conversation; what is called a session is none."""
+    assert read_features(question).asks_said is asks

@@ -285,4 +285,6 @@ def test_a_kind_that_nobody_wrote_on_purpose_counts_for_less(made):
     lower = replace(EVEN, lower_kinds=(("turn", 0.75),))
     assert scores(made(*rows, turn), policy=lower) == [(0, 1.0), (2, 0.75), (1, 0.5)]
     assert scores(made(*rows), policy=lower) == scores(made(*rows))
+    asks_said = read_features("what did we say about the pump?")
+    assert scores(made(*rows, turn), policy=lower, features=asks_said)[0] == (2, 1.0)
     assert dict(numbers.RECALL.lower_kinds) == {"turn": numbers.TURN_FACTOR}

@@ -245,10 +245,10 @@ Why: docs/decisions/0072-a-write-proposes-what-it-may-replace.md."""
 DEMOTED_AT_ONCE = 8
 """Times that a search looks once more whether what moved up is superseded too."""
 
-TURN_FACTOR = 0.75
-"""What was said in a session counts for so much of what was written on purpose and fits as well:
-it is evidence, and there is a hundred times as much of it.
-Why: docs/decisions/0060-what-was-said-is-kept-in-files.md."""
+TURN_FACTOR = 0.9
+"""What was said in a session counts for so much of what was written on purpose and fits as well; in
+full where a question asks for what was said.
+Why: docs/decisions/0193-what-was-said-counts-nine-tenths.md."""
 
 RECALL = Policy(
     meaning=0.5,

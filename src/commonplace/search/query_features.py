@@ -23,6 +23,15 @@ _ASKS_TIME = re.compile(
     re.IGNORECASE,
 )
 _SAYS_I = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b", re.IGNORECASE)
+# What asks for what was said: then a session is what is looked for.
+_ASKS_SAID = re.compile(
+    r"\b(?:did|have|had|has) (?:i|we|you|he|she|they|claude|codex|the (?:user|assistant))"
+    r"(?: ever)? (?:say|said|tell|told|ask(?:ed)?|talk(?:ed)?|discuss(?:ed)?|mention(?:ed)?"
+    r"|suggest(?:ed)?)\b"
+    r"|\b(?:i|we|you) (?:said|told|asked|talked|discussed|mentioned|suggested)\b"
+    r"|\b(?:our|that|this|last|previous|earlier) (?:chat|conversation|session|discussion)s?\b",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"\w+")
 # What such a question holds beside words that mean nothing alone.
 _ANYTHING = frozenset(
@@ -88,9 +97,10 @@ OWN_AUTHOR = "user"
 
 
 class QueryFeatures(Struct, frozen=True):
-    """What a question says beyond its words: it wants a time, it is about the asker."""
+    """What a question says beyond its words: it wants a time, what was said, or is of the asker."""
 
     asks_time: bool = False
+    asks_said: bool = False
     says_i: bool = False
     words: frozenset[str] = frozenset()
 
@@ -145,6 +155,7 @@ def read_features(question: str) -> QueryFeatures:
     """The features of a question."""
     return QueryFeatures(
         asks_time=_ASKS_TIME.search(question) is not None,
+        asks_said=_ASKS_SAID.search(question) is not None,
         says_i=_SAYS_I.search(question) is not None,
         words=frozenset(_WORD.findall(question.casefold())),
     )

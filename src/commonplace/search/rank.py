@@ -80,6 +80,8 @@ def rank(
     meaning, words = _shares(found, known, kept, policy)
     score = _with_priors(meaning + words, found, policy, features)
     score = _with_kinds(score, found, policy, fitting)
+    if not features.asks_said:
+        score = _with_lower_kinds(score, found, policy)
     if preferred_time is not None:
         score = score * np.where(_inside(found, preferred_time, policy), policy.inside, 1.0)
     if now is not None and (policy.recent or policy.preferred_kinds):
@@ -128,10 +130,15 @@ def _with_priors(
 
 
 def _with_kinds(score: Scores, found: Candidates, policy: Policy, fitting: Sequence[str]) -> Scores:
-    """Kinds that fit the time asked for count for more, those nobody wrote on purpose for less."""
+    """Kinds that fit the time asked for count for more."""
     if fitting and policy.fitting != 1.0:
         fits = [place for place, kind in enumerate(found.kinds) if kind in fitting]
         score = score * np.where(np.isin(found.kind, fits), policy.fitting, 1.0)
+    return score
+
+
+def _with_lower_kinds(score: Scores, found: Candidates, policy: Policy) -> Scores:
+    """Kinds that nobody wrote on purpose count for less."""
     for kind, factor in policy.lower_kinds:
         if kind in found.kinds:
             score = score * np.where(found.kind == found.kinds.index(kind), factor, 1.0)
