@@ -80,6 +80,25 @@ def test_tags_count_as_words_do(open_world, tmp_path, is_tree):
     assert world("find_when_i", what="last supersedes").facts["matching"] == 0
 
 
+def test_entries_of_one_second_stand_as_they_were_written_in_every_answer(world):
+    """The last written first in lists and of the last, last of the first and in the story of a day."""
+    said = [f"lit lamp {number}" for number in (3, 1, 4, 2)]
+    for text in said:
+        world("add_entry", message=text, at="2026-11-20 09:30")
+    for tool, given in (
+        ("list_entries", {}),
+        ("search_entries", {"since": "yesterday"}),
+        ("find_when_i", {"what": "last lamp"}),
+        ("find_when_i", {"what": "how many lamps"}),
+    ):
+        assert messages(world(tool, **given)) == said[::-1], tool
+    assert messages(world("find_when_i", what="first lamp")) == said
+    told = world("what_was_i_doing", timeframe="yesterday").text
+    assert [line.partition(" lit ")[2] for line in told.splitlines() if " lit " in line] == [
+        each.partition(" ")[2] for each in said
+    ]
+
+
 def test_the_last_of_many_is_first_however_it_is_asked(world, subtests):
     """Of 24 deployments, the oldest in the very words, today's stands above all."""
     for days in range(1, 25):

@@ -133,7 +133,7 @@ def figure_over_time(
     chosen = unit if unit is not None else next(iter(sorted(units, key=lambda u: not u)), "")
     points = [
         FigurePoint(at=event.at, ref=event.ref, value=number.value)
-        for event, number in sorted(said, key=lambda each: each[0].instant)
+        for event, number in sorted(said, key=lambda each: (each[0].instant, each[0].place))
         if number.unit == chosen
     ]
     return FigureOverTime(

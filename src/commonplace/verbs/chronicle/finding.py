@@ -270,16 +270,19 @@ class ChronicleFinder(Struct, frozen=True, kw_only=True):
         instants = {mention.ref: mention.instant for mention in mentions}
         near, whole, notes = self._near(question, limit)
         newest = question.wants != "first"
+        found = self.chronicle.read_events([*near.keys() - instants]).values()
         alone = {
-            ref: event.instant
-            for ref, event in self.chronicle.read_events([*near.keys() - instants]).items()
+            event.ref: event.instant
+            for event in sorted(found, key=lambda event: event.place, reverse=True)
         }
         first, then = (
             (instants, alone) if question.wants == "count" else ({**instants, **alone}, {})
         )
+        # Of one instant the last written stands first among the last, and last among the first.
         order = [
-            *sorted(first, key=lambda ref: first[ref], reverse=newest),
-            *sorted(then, key=lambda ref: then[ref], reverse=newest),
+            ref
+            for part in (first, then)
+            for ref in sorted([*part][:: 1 if newest else -1], key=part.__getitem__, reverse=newest)
         ]
         shown = self.chronicle.read_events(order[:limit])
         return SameEvents(

@@ -111,7 +111,7 @@ def today_summary(verbs: ChronicleVerbs) -> str:
     if not events:
         return f"# {day}\n\nNothing was logged yet.\n"
     groups: dict[str, list[Event]] = {}
-    for event in sorted(events, key=lambda event: event.instant):
+    for event in sorted(events, key=lambda event: (event.instant, event.place)):
         groups.setdefault(next(iter(event.own_tags), "untagged"), []).append(event)
     parts = [f"# {day}", *(_group(tag, group, verbs) for tag, group in groups.items())]
     return "\n\n".join(parts) + "\n"

@@ -97,7 +97,7 @@ def story(events: Sequence[Event], zone: tzinfo) -> list[str]:
     """
     lines: list[str] = []
     for day, of_day in groupby(events, key=lambda event: _day(event.at, zone)):
-        ordered = sorted(of_day, key=lambda event: event.instant)
+        ordered = sorted(of_day, key=lambda event: (event.instant, event.place))
         if lines:
             lines.append("")
         lines.append(f"{day:%A} {day} ({_extent(ordered, zone)})")
