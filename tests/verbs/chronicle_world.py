@@ -19,8 +19,8 @@ from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
 from commonplace.verbs.chronicle.amend import ChronicleAmender
 from commonplace.verbs.chronicle.pages import with_pages
+from commonplace.verbs.chronicle.service import ChronicleVerbs
 from commonplace.verbs.chronicle.trust import allow_log
-from commonplace.verbs.chronicle.verbs import ChronicleVerbs
 from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace_testing.in_memory import MemoryIndex
 

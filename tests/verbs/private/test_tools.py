@@ -16,7 +16,7 @@ from commonplace.journals.private.source import sources_of
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
 from commonplace.verbs.private.amend import PrivateAmender
-from commonplace.verbs.private.verbs import READ_BUDGET, PrivateVerbs
+from commonplace.verbs.private.service import READ_BUDGET, PrivateVerbs
 from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace_testing.in_memory import MemoryIndex
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.journal import Author, Chronicle
     from commonplace.journals.chronicle.source import ChronicleSource
     from commonplace.verbs.chronicle.amend import ChronicleAmender
-    from commonplace.verbs.chronicle.verbs import ChronicleVerbs
+    from commonplace.verbs.chronicle.service import ChronicleVerbs
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.toolset import Toolset
 
@@ -77,7 +77,7 @@ class ChronicleWiring:
     def tools(self) -> ChronicleVerbs:
         """Chronicle's verbs."""
         from commonplace.journals.chronicle.trust import TrustedLogs
-        from commonplace.verbs.chronicle.verbs import ChronicleVerbs
+        from commonplace.verbs.chronicle.service import ChronicleVerbs
 
         context = self._context
         return ChronicleVerbs(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from commonplace.journals.private.roots import Root, Roots
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.private.amend import PrivateAmender
-    from commonplace.verbs.private.verbs import PrivateVerbs
+    from commonplace.verbs.private.service import PrivateVerbs
     from commonplace.verbs.toolset import Toolset
 
 _log = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ class PrivateWiring:
     @locked_cached_property
     def tools(self) -> PrivateVerbs:
         """The private journal's verbs."""
-        from commonplace.verbs.private.verbs import PrivateVerbs
+        from commonplace.verbs.private.service import PrivateVerbs
 
         self.journal.record_project_root()
         if not self._has_looked:
@@ -235,7 +235,7 @@ class PrivateWiring:
 
     def toolset(self) -> Toolset:
         """Its tools; making this opens nothing."""
-        from commonplace.verbs.private.verbs import PrivateVerbs
+        from commonplace.verbs.private.service import PrivateVerbs
 
         return PrivateVerbs.toolset(lambda: self.tools)
 

@@ -43,7 +43,7 @@ from commonplace.doors.cli.short_refs import FIRST_STEP, ShortRefCommand, find_e
 from commonplace.doors.cli.undoing import taken_back
 from commonplace.doors.cli.verb_commands import VerbCommand, verb_option, verb_options
 from commonplace.verbs.answers import one_line, when_of
-from commonplace.verbs.chronicle.verbs import ChronicleVerbs
+from commonplace.verbs.chronicle.service import ChronicleVerbs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

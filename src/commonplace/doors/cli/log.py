@@ -20,7 +20,7 @@ from commonplace.doors.cli.frame import settings, show, show_list
 from commonplace.doors.cli.options import expires_at, expires_option, list_form, list_options
 from commonplace.doors.cli.verb_commands import verb_options
 from commonplace.verbs.answers import one_line, when_of
-from commonplace.verbs.chronicle.verbs import ChronicleVerbs
+from commonplace.verbs.chronicle.service import ChronicleVerbs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

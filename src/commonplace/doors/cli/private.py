@@ -23,7 +23,7 @@ from commonplace.doors.cli.options import (
 )
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.doors.cli.verb_commands import VerbCommand, arguments_of, verb_options
-from commonplace.verbs.private.verbs import PrivateVerbs
+from commonplace.verbs.private.service import PrivateVerbs
 
 CATEGORIES = {
     name: argument.arg.text

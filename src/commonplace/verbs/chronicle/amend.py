@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
     from commonplace.journals.chronicle.event import Event
-    from commonplace.verbs.chronicle.verbs import ChronicleVerbs
+    from commonplace.verbs.chronicle.service import ChronicleVerbs
 
 
 class ChronicleAmender(Struct, frozen=True):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.import_notes import NotesImport
     from commonplace.journals.chronicle.event import Event
-    from commonplace.verbs.chronicle.verbs import ChronicleVerbs
+    from commonplace.verbs.chronicle.service import ChronicleVerbs
 
 Format: TypeAlias = Literal["json", "yaml", "markdown"]
 FORMATS: tuple[Format, ...] = get_args(Format)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Level
-    from commonplace.verbs.chronicle.verbs import ChronicleVerbs
+    from commonplace.verbs.chronicle.service import ChronicleVerbs
 
 MOST_READ = 2000
 """How many entries are read for numbers at most, the newest ones."""

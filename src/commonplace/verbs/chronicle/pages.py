@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import period, to_local
 from commonplace.verbs.answers import time_of
+from commonplace.verbs.chronicle.service import ChronicleVerbs
 from commonplace.verbs.chronicle.story import event_facts, message_of
-from commonplace.verbs.chronicle.verbs import ChronicleVerbs
 from commonplace.verbs.toolset import Prompt, Resource
 
 if TYPE_CHECKING:

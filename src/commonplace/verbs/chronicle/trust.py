@@ -16,7 +16,7 @@ from commonplace.journals.chronicle.logs import asking_for, log_folder
 
 if TYPE_CHECKING:
     from commonplace.journals.chronicle.log_config import LogConfig
-    from commonplace.verbs.chronicle.verbs import ChronicleVerbs
+    from commonplace.verbs.chronicle.service import ChronicleVerbs
 
 
 def allow_log(verbs: ChronicleVerbs, path: Path | None) -> Answer:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from commonplace.core.inherited import InheritedValues
     from commonplace.journals.private.journal import PrivateEntry
     from commonplace.search.filing.port import Filed, Pending
-    from commonplace.verbs.private.verbs import PrivateVerbs
+    from commonplace.verbs.private.service import PrivateVerbs
 
 
 class PrivateAmender(Struct, frozen=True):

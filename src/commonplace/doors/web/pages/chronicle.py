@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.event import Event
     from commonplace.verbs.chronicle.figures import FigureOverTime
     from commonplace.verbs.chronicle.finding import WhenFound
-    from commonplace.verbs.chronicle.verbs import ChronicleVerbs
+    from commonplace.verbs.chronicle.service import ChronicleVerbs
 
 LISTED = 50
 """Entries on one page."""
