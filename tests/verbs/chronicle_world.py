@@ -19,7 +19,7 @@ from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
 from commonplace.verbs.chronicle.amend import ChronicleAmender
 from commonplace.verbs.chronicle.pages import with_pages
-from commonplace.verbs.chronicle.service import ChronicleVerbs
+from commonplace.verbs.chronicle.service import ChronicleService
 from commonplace.verbs.chronicle.trust import allow_log
 from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace_testing.in_memory import MemoryIndex
@@ -64,7 +64,7 @@ class ChronicleWorld:
         self.filing = Filing(
             index=self.index, sources=[ChronicleSource(self.chronicle)], encoder=slot, holder="test"
         )
-        self.service = ChronicleVerbs(
+        self.service = ChronicleService(
             chronicle=self.chronicle,
             filing=self.filing,
             finder=Finder(index=self.index, encoder=slot, filing=self.filing),

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from commonplace.verbs.imports.records import ImportRecords
     from commonplace.verbs.imports.service import ForeignImport
     from commonplace.verbs.imports.taking_back import GivesImportsBack, ImportTakingBack
-    from commonplace.verbs.projects import ProjectVerbs
+    from commonplace.verbs.projects import ProjectService
     from commonplace.verbs.recall.prompt import PromptService
     from commonplace.verbs.timeline.commands import TimelineCommands
     from commonplace.verbs.toolset import Toolset
@@ -200,15 +200,15 @@ class App(OwnerContext):
             return made[name]()
         return select_tools(name, [made[part]() for part in PARTS[name]])
 
-    def project(self) -> ProjectVerbs | None:
+    def project(self) -> ProjectService | None:
         """The verbs of the project that this owner works in; None where there is none."""
-        from commonplace.verbs.projects import ProjectVerbs
+        from commonplace.verbs.projects import ProjectService
 
         folder = self.settings.work_folder
         if folder is None or self.shared.serves_owners:
             return None
         journal = self.private.journal
-        return ProjectVerbs(
+        return ProjectService(
             folder=folder,
             home=self.user_home,
             journals=tuple(root.path for root in journal.former),

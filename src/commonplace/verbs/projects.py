@@ -75,7 +75,7 @@ class ProjectState(Struct, frozen=True, kw_only=True):
         }
 
 
-class ProjectVerbs(Struct, frozen=True, kw_only=True):
+class ProjectService(Struct, frozen=True, kw_only=True):
     """The project that work is done in.
 
     Attributes:

@@ -16,7 +16,7 @@ from commonplace.journals.private.source import sources_of
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
 from commonplace.verbs.private.amend import PrivateAmender
-from commonplace.verbs.private.service import READ_BUDGET, PrivateVerbs
+from commonplace.verbs.private.service import READ_BUDGET, PrivateService
 from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace_testing.in_memory import MemoryIndex
 
@@ -47,7 +47,7 @@ class Desk:
         self.filing = Filing(
             index=index, sources=sources_of(self.journal), encoder=slot, holder="test"
         )
-        self.tools = PrivateVerbs(
+        self.tools = PrivateService(
             journal=self.journal,
             filing=self.filing,
             finder=Finder(index=index, encoder=slot, filing=self.filing),

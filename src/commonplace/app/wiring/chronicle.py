@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.journal import Author, Chronicle
     from commonplace.journals.chronicle.source import ChronicleSource
     from commonplace.verbs.chronicle.amend import ChronicleAmender
-    from commonplace.verbs.chronicle.service import ChronicleVerbs
+    from commonplace.verbs.chronicle.service import ChronicleService
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.toolset import Toolset
 
@@ -74,13 +74,13 @@ class ChronicleWiring:
         return author_here(os.environ, hostname=platform.node(), directory=here)
 
     @locked_cached_property
-    def tools(self) -> ChronicleVerbs:
+    def tools(self) -> ChronicleService:
         """Chronicle's verbs."""
         from commonplace.journals.chronicle.trust import TrustedLogs
-        from commonplace.verbs.chronicle.service import ChronicleVerbs
+        from commonplace.verbs.chronicle.service import ChronicleService
 
         context = self._context
-        return ChronicleVerbs(
+        return ChronicleService(
             chronicle=self.journal,
             filing=context.service_filing,
             finder=context.service_finder,

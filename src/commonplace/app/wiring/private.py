@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from commonplace.journals.private.roots import Root, Roots
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.private.amend import PrivateAmender
-    from commonplace.verbs.private.service import PrivateVerbs
+    from commonplace.verbs.private.service import PrivateService
     from commonplace.verbs.toolset import Toolset
 
 _log = logging.getLogger(__name__)
@@ -124,14 +124,14 @@ class PrivateWiring:
         return tuple(x for x in found if x is not None and os.path.lexists(x))
 
     @locked_cached_property
-    def tools(self) -> PrivateVerbs:
+    def tools(self) -> PrivateService:
         """The private journal's verbs."""
-        from commonplace.verbs.private.service import PrivateVerbs
+        from commonplace.verbs.private.service import PrivateService
 
         self.journal.record_project_root()
         if not self._has_looked:
             self.gone()
-        return PrivateVerbs(
+        return PrivateService(
             journal=self.journal,
             filing=self._context.service_filing,
             finder=self._context.service_finder,
@@ -235,9 +235,9 @@ class PrivateWiring:
 
     def toolset(self) -> Toolset:
         """Its tools; making this opens nothing."""
-        from commonplace.verbs.private.service import PrivateVerbs
+        from commonplace.verbs.private.service import PrivateService
 
-        return PrivateVerbs.toolset(lambda: self.tools)
+        return PrivateService.toolset(lambda: self.tools)
 
     def is_there(self) -> bool:
         """Always: it is made at the first write."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from commonplace.verbs.amend import AmendService
     from commonplace.verbs.backup.copies import MadeCopy
     from commonplace.verbs.imports.counts import ImportCounts
-    from commonplace.verbs.projects import ProjectVerbs
+    from commonplace.verbs.projects import ProjectService
     from commonplace.verbs.recall.service import RecallService
     from commonplace.verbs.recall.status import RecallStatus
     from commonplace.verbs.recall.tools import RecallTools
@@ -38,7 +38,7 @@ class RecallWiring:
         *,
         journals: Sequence[JournalWiring],
         amend: AmendService,
-        project: Callable[[], ProjectVerbs | None],
+        project: Callable[[], ProjectService | None],
         sessions: Callable[[], Safety | None],
         imported: Callable[[], ImportCounts],
         last_backup: Callable[[], MadeCopy | None],

@@ -43,7 +43,7 @@ from commonplace.doors.cli.short_refs import FIRST_STEP, ShortRefCommand, find_e
 from commonplace.doors.cli.undoing import taken_back
 from commonplace.doors.cli.verb_commands import VerbCommand, verb_option, verb_options
 from commonplace.verbs.answers import one_line, when_of
-from commonplace.verbs.chronicle.service import ChronicleVerbs
+from commonplace.verbs.chronicle.service import ChronicleService
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +95,7 @@ def chronicle() -> None:
 
 @chronicle.command()
 @click.argument("message", nargs=-1)
-@verb_options(ChronicleVerbs.add_entry, without=("message", "asked"))
+@verb_options(ChronicleService.add_entry, without=("message", "asked"))
 @expires_option
 @common_options
 def add(message: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
@@ -108,8 +108,8 @@ def add(message: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given:
 
 
 @chronicle.command(name="list")
-@verb_option(ChronicleVerbs.list_entries, "limit")
-@verb_options(ChronicleVerbs.search_entries, without=("text", "as_of", "limit", "explain"))
+@verb_option(ChronicleService.list_entries, "limit")
+@verb_options(ChronicleService.search_entries, without=("text", "as_of", "limit", "explain"))
 @list_options
 def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """List what was done, newest first."""
@@ -118,7 +118,7 @@ def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any)
 
 VerbCommand(
     "chronicle",
-    ChronicleVerbs.search_entries,
+    ChronicleService.search_entries,
     "search",
     "Find entries by words and meaning, best first; without TEXT the newest first.",
     short_help="Find entries by words and meaning, best first.",
@@ -127,7 +127,7 @@ VerbCommand(
 ).add_to(chronicle)
 when = VerbCommand(
     "chronicle",
-    ChronicleVerbs.find_when_i,
+    ChronicleService.find_when_i,
     "when",
     """Find when you did something, in the log of what was done.
 
@@ -234,9 +234,9 @@ def tags(limit: int | None, as_json: bool) -> None:
     help="Format (default: yaml, or json with --json).",
 )
 @click.option("-o", "--output", metavar="FILE", help="File to write (default: stdout).")
-@verb_option(ChronicleVerbs.search_entries, "since")
-@verb_option(ChronicleVerbs.search_entries, "until")
-@verb_option(ChronicleVerbs.search_entries, "tags")
+@verb_option(ChronicleService.search_entries, "since")
+@verb_option(ChronicleService.search_entries, "until")
+@verb_option(ChronicleService.search_entries, "tags")
 @common_options
 def export(
     form: str | None,

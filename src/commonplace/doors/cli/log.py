@@ -20,7 +20,7 @@ from commonplace.doors.cli.frame import settings, show, show_list
 from commonplace.doors.cli.options import expires_at, expires_option, list_form, list_options
 from commonplace.doors.cli.verb_commands import verb_options
 from commonplace.verbs.answers import one_line, when_of
-from commonplace.verbs.chronicle.service import ChronicleVerbs
+from commonplace.verbs.chronicle.service import ChronicleService
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,7 +70,7 @@ def split_time(text: str, *, now: datetime, zone: tzinfo) -> TimedMessage:
     type=int,
     help=f"Show the log, this many entries at most: 1 to {_SHOWN_AT_MOST} (default: {_SHOWN}).",
 )
-@verb_options(ChronicleVerbs.add_entry, without=("message", "asked"))
+@verb_options(ChronicleService.add_entry, without=("message", "asked"))
 @expires_option
 @list_options
 def log(

@@ -23,11 +23,11 @@ from commonplace.doors.cli.options import (
 )
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.doors.cli.verb_commands import VerbCommand, arguments_of, verb_options
-from commonplace.verbs.private.service import PrivateVerbs
+from commonplace.verbs.private.service import PrivateService
 
 CATEGORIES = {
     name: argument.arg.text
-    for name, argument in arguments_of(PrivateVerbs.process_thoughts).items()
+    for name, argument in arguments_of(PrivateService.process_thoughts).items()
     if name not in {"at", "idempotency_key", "supersedes"}
 }
 """What each category of thought is for, as the tool tells a model."""
@@ -59,7 +59,7 @@ def private() -> None:
     callback=lambda _ctx, _param, name: name.replace("-", "_"),
     help="The category of TEXT, one of those below, such as technical-insights.",
 )
-@verb_options(PrivateVerbs.process_thoughts)
+@verb_options(PrivateService.process_thoughts)
 @expires_option
 @common_options
 def write(
@@ -104,7 +104,7 @@ def _edited_thoughts(category: str) -> dict[str, str]:
 
 VerbCommand(
     "private",
-    PrivateVerbs.search_journal,
+    PrivateService.search_journal,
     "search",
     """Find entries by meaning and by words.
 
@@ -116,13 +116,13 @@ VerbCommand(
 ).add_to(private)
 VerbCommand(
     "private",
-    PrivateVerbs.list_recent_entries,
+    PrivateService.list_recent_entries,
     "list",
     "List the latest entries, newest first.",
 ).add_to(private)
 VerbCommand(
     "private",
-    PrivateVerbs.read_journal_entry,
+    PrivateService.read_journal_entry,
     "read",
     """Read one entry whole.
 

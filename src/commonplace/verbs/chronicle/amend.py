@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
     from commonplace.journals.chronicle.event import Event
-    from commonplace.verbs.chronicle.service import ChronicleVerbs
+    from commonplace.verbs.chronicle.service import ChronicleService
 
 
 class ChronicleAmender(Struct, frozen=True):
     """Corrects entries of the log; see `core.ports.AmendsRefs`."""
 
-    verbs: ChronicleVerbs
+    verbs: ChronicleService
 
     def read_text(self, ref: str) -> EditableText:
         """The message of an entry; see the port."""

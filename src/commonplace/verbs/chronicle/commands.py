@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.import_notes import NotesImport
     from commonplace.journals.chronicle.event import Event
-    from commonplace.verbs.chronicle.service import ChronicleVerbs
+    from commonplace.verbs.chronicle.service import ChronicleService
 
 Format: TypeAlias = Literal["json", "yaml", "markdown"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -40,7 +40,7 @@ _READ_AT_ONCE = 500
 class ChronicleCommands(Struct, frozen=True):
     """What a person does with the log as a whole."""
 
-    verbs: ChronicleVerbs
+    verbs: ChronicleService
 
     def list_tags(self, *, limit: int | None = None) -> Answer:
         """Every tag with how many entries bear it, the most frequent first. Raises: Unavailable."""

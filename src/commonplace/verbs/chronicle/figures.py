@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Level
-    from commonplace.verbs.chronicle.service import ChronicleVerbs
+    from commonplace.verbs.chronicle.service import ChronicleService
 
 MOST_READ = 2000
 """How many entries are read for numbers at most, the newest ones."""
@@ -109,7 +109,7 @@ def numbers_in(message: str) -> Iterator[SaidNumber]:
 
 
 def figure_over_time(
-    verbs: ChronicleVerbs, about: str, *, when: str = "", unit: str | None = None
+    verbs: ChronicleService, about: str, *, when: str = "", unit: str | None = None
 ) -> FigureOverTime:
     """How often a thing was logged over time, and the numbers that were logged with it.
 

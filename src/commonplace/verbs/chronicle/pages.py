@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import period, to_local
 from commonplace.verbs.answers import time_of
-from commonplace.verbs.chronicle.service import ChronicleVerbs
+from commonplace.verbs.chronicle.service import ChronicleService
 from commonplace.verbs.chronicle.story import event_facts, message_of
 from commonplace.verbs.toolset import Prompt, Resource
 
@@ -27,12 +27,12 @@ _RECENT = 10
 _TODAY = 1000
 
 
-def with_pages(opens: Callable[[], ChronicleVerbs]) -> Toolset:
+def with_pages(opens: Callable[[], ChronicleService]) -> Toolset:
     """Chronicle's tools, with four pages of what the log holds and three texts for its user."""
-    return replace(ChronicleVerbs.toolset(opens), resources=_resources(opens), prompts=_prompts())
+    return replace(ChronicleService.toolset(opens), resources=_resources(opens), prompts=_prompts())
 
 
-def _resources(opens: Callable[[], ChronicleVerbs]) -> tuple[Resource, ...]:
+def _resources(opens: Callable[[], ChronicleService]) -> tuple[Resource, ...]:
     return (
         Resource(
             uri="chronicle://recent-activity",
@@ -92,18 +92,18 @@ def _text(name: str) -> str:
     return (Path(__file__).parent / "prompts" / name).read_text("utf-8")
 
 
-def recent_activity(verbs: ChronicleVerbs) -> str:
+def recent_activity(verbs: ChronicleService) -> str:
     """The newest entries as JSON."""
     events = verbs.chronicle.list_events(limit=_RECENT).events
     return _json({"entries": [event_facts(event) for event in events], "count": len(events)})
 
 
-def tags(verbs: ChronicleVerbs) -> str:
+def tags(verbs: ChronicleService) -> str:
     """Tag to count as JSON, most frequent first, then by name."""
     return _json({count.tag: count.count for count in verbs.chronicle.list_tags()})
 
 
-def today_summary(verbs: ChronicleVerbs) -> str:
+def today_summary(verbs: ChronicleService) -> str:
     """The owner's day by tag, as Markdown; an entry of several tags stands under its first."""
     today = period(verbs.clock(), "day", verbs.zone)
     events = verbs.chronicle.list_events(limit=_TODAY, within=today).events
@@ -117,7 +117,7 @@ def today_summary(verbs: ChronicleVerbs) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _group(tag: str, events: list[Event], verbs: ChronicleVerbs) -> str:
+def _group(tag: str, events: list[Event], verbs: ChronicleService) -> str:
     times = [time_of(event.at, verbs.zone) for event in events]
     span = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
     messages = (message_of(event, indent=2) for event in events)
@@ -125,7 +125,7 @@ def _group(tag: str, events: list[Event], verbs: ChronicleVerbs) -> str:
     return f"## {' '.join(tag.split())} ({span}, {len(events)})\n\n" + "\n".join(lines)
 
 
-def project_context(verbs: ChronicleVerbs) -> str:
+def project_context(verbs: ChronicleService) -> str:
     """What `.chronicle` says here, and the latest entries of just this project, as JSON."""
     config = verbs.log_config()
     here = str(verbs.project) if verbs.project else None

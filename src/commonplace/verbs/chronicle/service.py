@@ -84,7 +84,7 @@ _TAGS_ARG = Arg("Tags: plain ones any of, '+tag' required, '-tag' excluded.")
 _SINCE_ARG = Arg("Only from the start of this time on: 'monday', '2026-11-03'.")
 
 
-class ChronicleVerbs(Struct, frozen=True, kw_only=True):
+class ChronicleService(Struct, frozen=True, kw_only=True):
     """The verbs of one owner's chronicle, in one folder; `toolset` is what doors offer.
 
     Attributes:

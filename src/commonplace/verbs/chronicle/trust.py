@@ -16,10 +16,10 @@ from commonplace.journals.chronicle.logs import asking_for, log_folder
 
 if TYPE_CHECKING:
     from commonplace.journals.chronicle.log_config import LogConfig
-    from commonplace.verbs.chronicle.service import ChronicleVerbs
+    from commonplace.verbs.chronicle.service import ChronicleService
 
 
-def allow_log(verbs: ChronicleVerbs, path: Path | None) -> Answer:
+def allow_log(verbs: ChronicleService, path: Path | None) -> Answer:
     """Allow the log that the `.chronicle` of a folder asks for, as it reads now.
 
     path: the folder, or the file itself; None for the project. Raises: NotFound, Invalid, Denied.
@@ -50,7 +50,7 @@ def allow_log(verbs: ChronicleVerbs, path: Path | None) -> Answer:
     return Answer(text="\n".join(lines), facts=facts)
 
 
-def revoke_log(verbs: ChronicleVerbs, path: Path | None) -> Answer:
+def revoke_log(verbs: ChronicleService, path: Path | None) -> Answer:
     """Take back what `allow_log` did; logs that are there stay. Raises: NotFound, Denied."""
     folder = _folder_of(verbs, path)
     config = find_log_config(folder, verbs.home)
@@ -63,7 +63,7 @@ def revoke_log(verbs: ChronicleVerbs, path: Path | None) -> Answer:
     )
 
 
-def list_allowed(verbs: ChronicleVerbs) -> Answer:
+def list_allowed(verbs: ChronicleService) -> Answer:
     """Every `.chronicle` the user has allowed, and whether it still reads as it did then."""
     rows = [(asked.file, _state(verbs, Path(asked.file))) for asked in verbs.trusted.each()]
     lines = [f"{file}: {state}" for file, state in rows] or ["No repository is allowed a log."]
@@ -73,18 +73,18 @@ def list_allowed(verbs: ChronicleVerbs) -> Answer:
     )
 
 
-def log_state(verbs: ChronicleVerbs) -> str:
+def log_state(verbs: ChronicleService) -> str:
     """A sentence on the project log of this folder; empty where none is asked for."""
     config = find_log_config(verbs.folder, verbs.home) if verbs.folder else None
     return _state_of(verbs, config) if config else ""
 
 
-def _state(verbs: ChronicleVerbs, file: Path) -> str:
+def _state(verbs: ChronicleService, file: Path) -> str:
     config = find_log_config(file.parent, file.parent)
     return _state_of(verbs, config) if config else "it is not there."
 
 
-def _state_of(verbs: ChronicleVerbs, config: LogConfig) -> str:
+def _state_of(verbs: ChronicleService, config: LogConfig) -> str:
     if not config.local_logging:
         return config.warning
     try:
@@ -96,7 +96,7 @@ def _state_of(verbs: ChronicleVerbs, config: LogConfig) -> str:
     return f"Entries are also written to {folder}. {_readers()}"
 
 
-def _folder_of(verbs: ChronicleVerbs, path: Path | None) -> Path:
+def _folder_of(verbs: ChronicleService, path: Path | None) -> Path:
     if path is not None:
         return path.parent if path.name == CONFIG_NAME and not os.path.isdir(path) else path
     if verbs.folder is None:

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from commonplace.core.inherited import InheritedValues
     from commonplace.journals.private.journal import PrivateEntry
     from commonplace.search.filing.port import Filed, Pending
-    from commonplace.verbs.private.service import PrivateVerbs
+    from commonplace.verbs.private.service import PrivateService
 
 
 class PrivateAmender(Struct, frozen=True):
     """Corrects private entries, in other projects of the owner too; see `core.ports.AmendsRefs`."""
 
-    verbs: PrivateVerbs
+    verbs: PrivateService
 
     def read_text(self, ref: str) -> EditableText:
         """The whole file of an entry; see the port."""

@@ -61,7 +61,7 @@ surprised or stuck, finish a piece of work, or notice what the user prefers: be 
 on this machine."""
 
 
-class PrivateVerbs(Struct, frozen=True, kw_only=True):
+class PrivateService(Struct, frozen=True, kw_only=True):
     """The verbs of one owner's private journal, in one project; `toolset` is what doors offer.
 
     Attributes:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.event import Event
     from commonplace.verbs.chronicle.figures import FigureOverTime
     from commonplace.verbs.chronicle.finding import WhenFound
-    from commonplace.verbs.chronicle.service import ChronicleVerbs
+    from commonplace.verbs.chronicle.service import ChronicleService
 
 LISTED = 50
 """Entries on one page."""
@@ -82,7 +82,7 @@ def figure(visit: Visit) -> WebPage:
     return WebPage(template="figure.html", title=title, values=values)
 
 
-def _found(visit: Visit, verbs: ChronicleVerbs, found: WhenFound) -> Mapping[str, object]:
+def _found(visit: Visit, verbs: ChronicleService, found: WhenFound) -> Mapping[str, object]:
     """The answer to a question of when something was done, as `find_when_i` gives it."""
     same, wants = found.same, found.question.wants
     notes = list(found.notes)
