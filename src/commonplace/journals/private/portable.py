@@ -38,8 +38,7 @@ from commonplace.journals.private.places import (
     read_changed,
     read_entry,
 )
-from commonplace.journals.private.project_roots import digest_in
-from commonplace.journals.private.roots import project_digest, project_root
+from commonplace.journals.private.roots import digest_in, project_digest, project_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

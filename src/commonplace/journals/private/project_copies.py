@@ -52,8 +52,7 @@ from commonplace.journals.private.places import (
     read_bytes,
     stamp_of,
 )
-from commonplace.journals.private.project_roots import digest_in
-from commonplace.journals.private.roots import project_root
+from commonplace.journals.private.roots import digest_in, project_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

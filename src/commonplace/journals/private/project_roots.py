@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.files import make_folder, remove_file, write_derived
-from commonplace.journals.private.roots import project_digest, project_root
+from commonplace.journals.private.roots import digest_in, project_digest, project_root
 
 if TYPE_CHECKING:
     from commonplace.core.expiring import Hidden
     from commonplace.journals.private.roots import Root
 
-_SCOPE = re.compile(r"project@([0-9a-f]{8})")
 _LONGEST_PATH = 4096
 
 
@@ -90,9 +88,3 @@ def record_of_path(_content: bytes, path: str) -> tuple[str, bytes]:
     """The name and the content of the file for a root that lies there."""
     real = os.path.realpath(path)
     return project_digest(Path(real)), os.fsencode(real)
-
-
-def digest_in(scope: str) -> str:
-    """The digest in a scope such as `project@1f2e3d4c`; empty for any other."""
-    found = _SCOPE.fullmatch(scope)
-    return found[1] if found else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from commonplace.core.expiring import Hidden
 
 FOLDER = ".private-journal"
+
+_SCOPE = re.compile(r"project@([0-9a-f]{8})")
 
 Kind: TypeAlias = Literal["project", "user", "both"]
 
@@ -131,6 +134,12 @@ def project_root(path: Path, *, scope: str = "", base: Path | None, hidden: Hidd
 def project_digest(path: Path) -> str:
     """First 8 hex digits of the sha256 of the resolved path."""
     return _digest_of(os.path.realpath(path))
+
+
+def digest_in(scope: str) -> str:
+    """The digest in a scope such as `project@1f2e3d4c`; empty for any other."""
+    found = _SCOPE.fullmatch(scope)
+    return found[1] if found else ""
 
 
 def _digest_of(real: str) -> str:

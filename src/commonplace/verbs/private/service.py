@@ -133,7 +133,8 @@ class PrivateService(Struct, frozen=True, kw_only=True):
             "technical_insights": technical_insights,
             "world_knowledge": world_knowledge,
         }
-        return self._write(thoughts, at, idempotency_key or None, supersedes)
+        said = {heading: text for heading, text in thoughts.items() if text}
+        return self._write(said, at, idempotency_key or None, supersedes)
 
     def _write(
         self, thoughts: Mapping[str, str], at: str, key: str | None, supersedes: str
