@@ -112,7 +112,9 @@ class Filing:
         self._state = threading.Condition()
         self._over = threading.Condition()
         self._sweeping = threading.Lock()
-        self._indexers = [self._new_indexer(source) for source in sources]
+        # Those that look in threads of their own begin first.
+        in_turn = sorted(sources, key=lambda source: source.cheap_mark)
+        self._indexers = [self._new_indexer(source) for source in in_turn]
         self._others = [self._new_indexer(source) for source in others]
         self._behind: tuple[Behind, ...] = ()
         self.cut = 0
@@ -274,30 +276,24 @@ class Filing:
         self._let_expire()
         # A process that was killed may have left some.
         self._background = self._may_erase = True
-        # Those that look in threads of their own begin first.
-        asked = [
-            (indexer, indexer.look())
-            for indexer in sorted(self._indexers, key=lambda x: x.source.cheap_mark)
-        ]
+        turns = [(indexer, indexer.look()) for indexer in self._indexers]
+        waited = [(indexer, turn) for indexer, turn in turns if not indexer.has_looked(turn)]
 
         def under_way(*, with_parts: bool) -> bool:
             return any(
                 indexer.is_worth_waiting and (with_parts or not indexer.has_part)
-                for indexer, turn in asked
+                for indexer, turn in waited
                 if not indexer.has_looked(turn)
             )
 
         soon_s = min(wait_s, policy.LONG_FILING_S)
-        if not self._wait(lambda: not under_way(with_parts=True), soon_s):
+        if waited and not self._wait(lambda: not under_way(with_parts=True), soon_s):
             self._wait(lambda: not under_way(with_parts=False), wait_s - soon_s)
-        missing = []
-        for indexer, turn in asked:
-            if not indexer.has_looked(turn):
-                if indexer.is_worth_waiting and not indexer.has_part:
-                    indexer.is_silent = True
-                missing.append(indexer)
-            elif indexer.trouble:
-                missing.append(indexer)
+        late = [indexer for indexer, turn in waited if not indexer.has_looked(turn)]
+        for indexer in late:
+            if indexer.is_worth_waiting and not indexer.has_part:
+                indexer.is_silent = True
+        missing = [indexer for indexer in self._indexers if indexer in late or indexer.trouble]
         if self._monotonic() - self._swept_at >= policy.SWEEP_EVERY_S:
             self._sweep_aside()
         met = [indexer for indexer in self._indexers if indexer.take_damage()]

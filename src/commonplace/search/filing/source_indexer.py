@@ -233,9 +233,9 @@ class SourceIndexer:
 
         An entry that expires leaves the index by that, and one whose time is set anew comes back.
         """
-        lead = f"{self.journal}:"
-        refs = sorted(ref for ref in self._hidden() if ref.startswith(lead))
+        hidden = self._hidden()
         mark = self.source.mark()
+        refs = sorted(x for x in hidden if x.startswith(f"{self.journal}:")) if hidden else ()
         return f"{mark}{_HIDING}{blake2b_hex(*map(str.encode, refs))}" if refs else mark
 
     def _file(self) -> None:
