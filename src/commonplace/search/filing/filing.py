@@ -13,6 +13,7 @@ from collections import deque
 from contextlib import suppress
 from functools import partial
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
@@ -75,7 +76,7 @@ class Filing:
     Thread-safe. `close` it before the process ends.
 
     Args:
-        sources: Looked at before each search.
+        sources: Looked at before each search; those that look in threads of their own begin first.
         holder: This process's name in leases.
         others: Sources that only the background looks at.
         quoting: Gives the refs of entries that quote some others, so that they are erased with
@@ -112,8 +113,7 @@ class Filing:
         self._state = threading.Condition()
         self._over = threading.Condition()
         self._sweeping = threading.Lock()
-        # Those that look in threads of their own begin first.
-        in_turn = sorted(sources, key=lambda source: source.cheap_mark)
+        in_turn = sorted(sources, key=attrgetter("cheap_mark"))
         self._indexers = [self._new_indexer(source) for source in in_turn]
         self._others = [self._new_indexer(source) for source in others]
         self._behind: tuple[Behind, ...] = ()
