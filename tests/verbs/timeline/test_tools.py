@@ -311,10 +311,11 @@ def test_a_day_is_shown_with_all_that_it_is_summed_up_in(app, autumn):
 
 
 def test_a_ref_under_which_nothing_is_stored_yet(app, autumn):
-    """That of a period that goes on: a model is told how to read it, a person is shown it."""
+    """A period that goes on is computed and shown; of an empty one it is said how to read it."""
     ref = ask(app, "timeline_rollup", period="monthly").facts["ref"]
+    assert "Decided to automate the reports." in ask(app, "open_ref", ref=ref).text
     with pytest.raises(NotFound, match="is not over yet, or nothing happened") as caught:
-        ask(app, "open_ref", ref=ref)
+        ask(app, "open_ref", ref="timeline:rollup_monthly_202601")
     assert "timeline_rollup" in caught.value.hint
     commands = TimelineCommands(app.timeline.service(), lambda: None)
     assert commands.show(ref).facts["period"] == "2026-11"
