@@ -197,7 +197,7 @@ class Finder:
         former: dict[str, Hit] = {}
         for turn in range(numbers.DEMOTED_AT_ONCE):
             fresh = {ref: x for x in shown if (ref := x.doc.ref) not in newest and ref not in gone}
-            rows = {ref: x.row for ref, x in fresh.items()}
+            rows = {ref: x.own_row for ref, x in fresh.items()}
             if turn:
                 # Hits that moved up may be of one long chain: each turn demotes more of it.
                 ahead = now.rows[: question.limit * numbers.DEMOTED_AT_ONCE**turn].tolist()

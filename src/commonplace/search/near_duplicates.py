@@ -30,7 +30,8 @@ class Shown(Struct):
     """A doc to be shown.
 
     Args:
-        row: Its row among the candidates.
+        row: The row among the candidates of the best of its like, by which it is placed.
+        own_row: Its own row.
         bag: Its words.
         above: Refs of the summaries that it went into, near and far.
         also: Refs of its near-duplicates.
@@ -39,6 +40,7 @@ class Shown(Struct):
     doc: Doc
     row: int
     bag: frozenset[str]
+    own_row: int
     above: frozenset[str] = frozenset()
     also: list[str] = field(default_factory=list)
 
@@ -68,7 +70,7 @@ def without_duplicates(
     step = 2 * max(aside, 1)
     for one in _read(found, ranking, step=step, above=above):
         if (same := _same(one, kept, policy)) is not None:
-            same.also.append(one.doc.ref)
+            same.also.append(_fold(one, same, policy))
             judged.add(one.row)
         elif policy.per_kind and kinds[one.doc.kind] >= policy.per_kind:
             continue
@@ -91,6 +93,16 @@ def without_duplicates(
         if _same(one, kept, policy) is None
     ]
     return _diverse(kept, passed, ranking, policy)
+
+
+def _fold(one: Shown, same: Shown, policy: Policy) -> str:
+    """Of two that say the same the ref that is named beside: what was written stands for both."""
+    names = dict(policy.lower_kinds)
+    if same.doc.kind in names and one.doc.kind not in names:
+        ref = same.doc.ref
+        same.doc, same.own_row = one.doc, one.own_row
+        return ref
+    return one.doc.ref
 
 
 def _fills(kept: Sequence[Shown], room: int) -> bool:
@@ -127,7 +139,7 @@ def _read(
             if key in docs:
                 bag = frozenset(_WORD.findall(docs[key].text.casefold()))
                 summaries = went_into.get(docs[key].ref, frozenset())
-                yield Shown(docs[key], row, bag, summaries)
+                yield Shown(docs[key], row, bag, row, summaries)
 
 
 def _same(one: Shown, kept: list[Shown], policy: Policy) -> Shown | None:

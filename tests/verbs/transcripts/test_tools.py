@@ -161,6 +161,8 @@ def test_what_was_written_on_purpose_comes_before_what_was_said(app, kept):
     ask(app, "add_entry", message="Move the reports to DuckDB!")
     found = refs(ask(app, "recall", query="move the reports to DuckDB"))
     assert found[0].startswith("chronicle:")
+    first = ask(app, "recall", query="move the reports to DuckDB").facts["results"][0]
+    assert [x.partition(":")[0] for x in first["also"]] == ["transcripts"]
     found = refs(ask(app, "recall", query="reports DuckDB", journals=["chronicle"]))
     assert [x.partition(":")[0] for x in found] == ["chronicle"]
     found = refs(ask(app, "recall", query="reports DuckDB", kinds=["turn"]))
