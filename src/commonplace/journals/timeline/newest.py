@@ -66,7 +66,7 @@ def _item(rollups: Rollups, level: Level, entry: TimelineEntry, ends: float | No
     said = opening(f"{title}: {' '.join(x for x in rest if x.strip())}", _LONGEST)
     last = (entry.end + SHOWN_FOR[level]).timestamp()
     return BriefItem(
-        0.0,  # its text says when
+        entry.start.timestamp(),
         said,
         entry.ref,
         level,

@@ -104,10 +104,11 @@ def render_item(
 ) -> str:
     """One item as a line: its time, the beginning of its text, its ref."""
     text = _plain(_SPACE.sub(" ", screen(item.text)).strip())
-    longest = LONGEST_SUMMARY if item.kind in {"day", "week"} else LONGEST_LINE
+    is_summary = item.kind in {"day", "week"}  # whose text says when
+    longest = LONGEST_SUMMARY if is_summary else LONGEST_LINE
     if len(text) > longest:
         text = f"{text[:longest].rsplit(' ', 1)[0]} ..."
-    when = f"{local(item.at)} " if item.at else ""
+    when = f"{local(item.at)} " if item.at and not is_summary else ""
     return f"- {when}{text} [{_plain(item.ref)}]"
 
 
