@@ -251,7 +251,20 @@ def test_a_day_is_also_found_in_texts_of_other_days(app, query):
     answer = ask(app, "recall", query=query)
     said = [hit["excerpt"] for hit in answer.facts["results"]]
     assert said == ["bought milk", "the talks of 3rd December 2025 are off"]
-    assert "The last 1 are of other times, and name" in answer.text
+    assert "Entries of other times that name" in answer.text
+
+
+@pytest.mark.parametrize(("limit", "of_the_day"), [(1, 1), (2, 1), (4, 2), (9, 5)])
+def test_texts_that_name_a_day_take_no_more_than_half_of_its_places(app, limit, of_the_day):
+    """With a limit of one what was written on the day stands there; nothing is said of others."""
+    for what in ("milk", "two tall candles", "oil for the gate", "rope", "a map of the coast"):
+        ask(app, "add_entry", message=f"bought {what}", at="2025-12-03 08:00")
+        ask(app, "add_entry", message=f"moved to 3rd December 2025: {what} and its review")
+    answer = ask(app, "recall", query="2025-12-03", limit=limit)
+    said = [hit["excerpt"].partition(" ")[0] for hit in answer.facts["results"]]
+    others = min(limit - of_the_day, 3)
+    assert said == ["bought"] * of_the_day + ["moved"] * others
+    assert ("come last" in answer.text) == bool(others)
 
 
 def test_a_day_in_a_text_is_found_by_another_spelling_of_it(world):

@@ -425,12 +425,14 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             return found
         known = {hit.doc.ref for hit in found.hits}
         _, naming = self._search_written(written, question, within, limit)
-        others = [hit for hit in naming if hit.doc.ref not in known][: policy.NAMING_SHOWN]
+        # They take no more than half of the places that the time itself has entries for.
+        most = min(policy.NAMING_SHOWN, max(limit - len(found.hits), limit // 2))
+        others = [hit for hit in naming if hit.doc.ref not in known][:most]
         if not others:
             return found
-        hits = (*found.hits[: max(limit - len(others), 0)], *others)
-        note = f"The last {len(others)} are of other times, and name {question.phrase!r}."
-        return replace(found, hits=hits[:limit], notes=(*found.notes, note))
+        hits = (*found.hits[: limit - len(others)], *others)
+        note = f"Entries of other times that name {question.phrase!r} come last."
+        return replace(found, hits=hits, notes=(*found.notes, note))
 
     def _search_written(
         self, written: WrittenDate, question: RecallQuestion, within: Filter, limit: int
