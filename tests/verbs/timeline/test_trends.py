@@ -7,6 +7,7 @@ from tests.cases import cases
 from tests.verbs.recall_world import ask
 
 from commonplace.verbs.timeline.commands import TimelineCommands
+from commonplace.verbs.timeline.trend_lines import render_number
 
 SHORT = "raw=1d,hourly=1d,daily=1d"
 
@@ -199,3 +200,12 @@ def test_trends_say_of_which_periods_the_detail_has_expired(world):
     assert (
         ask(app, "timeline_trends", when="2026-10", period="monthly").facts["total"]["entries"] == 2
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(None, ""), (0, "0"), (7.0, "7"), (3.14159, "3.142"), (1234.5, "1,234"), (30412.6, "30,413")],
+)
+def test_a_number_is_shown_in_few_figures_and_never_with_an_exponent(value, shown):
+    """The mean of a busy month is whole, since what follows its point says nothing."""
+    assert render_number(value) == shown

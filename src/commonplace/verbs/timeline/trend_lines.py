@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _BAR = 24
 _NAMES_SHOWN = 10
 _WIDEST = len("productivity score")
+_WHOLE_FROM = 1000
 
 
 def comparison_lines(found: Comparison) -> Iterator[str]:
@@ -68,8 +69,11 @@ def course_lines(found: Comparison) -> Iterator[str]:
 
 
 def render_number(value: float | None) -> str:
-    """A number in few figures; empty for none."""
-    return "" if value is None else f"{value:,.4g}" if value % 1 else f"{value:,.0f}"
+    """A number in four figures, or whole: `7.25`, `12,345`; empty for none."""
+    if value is None:
+        return ""
+    is_whole = abs(value) >= _WHOLE_FROM or not value % 1
+    return f"{value:,.0f}" if is_whole else f"{value:,.4g}"
 
 
 def trend_lines(found: Trends, zone: tzinfo) -> Iterator[str]:
