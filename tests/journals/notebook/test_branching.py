@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from datetime import UTC, datetime
 
@@ -273,3 +274,18 @@ def test_branches_are_read_however_git_keeps_them(book):
     assert book.repo.branches() == {**here, "refs/heads/main": book.repo.head().commit}
     git(book, "symbolic-ref", "refs/heads/link", "refs/heads/loose")
     assert book.repo.branches().keys() == {*here, "refs/heads/main", "refs/heads/link"}
+
+
+def test_a_branch_whose_name_is_no_unicode_is_gone_to_and_merged(book):
+    """Git takes any bytes for a name; it is called as the list shows it."""
+    book.write("api", "On main.")
+    commit = git(book, "rev-parse", "HEAD")
+    odd = os.path.join(os.fsencode(book.repo.common_dir), b"refs", b"heads", b"caf\xe9")
+    with open(odd, "w") as file:
+        file.write(f"{commit}\n")
+    branching = Branching(book)
+    (shown,) = (branch.name for branch in branching.list_all() if branch.name != "main")
+    assert branching.switch(shown) == ()
+    book.write("api", "On the odd one.")
+    branching.switch("main")
+    assert branching.merge(shown).received == 1

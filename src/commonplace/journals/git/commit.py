@@ -167,7 +167,7 @@ def _render(ref: str, start: str, draft: CommitDraft) -> bytes:
         f"committer {draft.committer} {_stamp(draft.now, draft.zone)}",
         f"data {len(draft.message)}",
     ]
-    parts = ["\n".join(lines).encode(), b"\n", draft.message, b"\n"]
+    parts = ["\n".join(lines).encode("utf-8", "surrogateescape"), b"\n", draft.message, b"\n"]
     if start:
         parts.append(f"from {start}\n".encode())
     parts += [f"merge {x}\n".encode() for x in draft.others]

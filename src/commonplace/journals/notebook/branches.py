@@ -220,13 +220,18 @@ class OtherBranches:
 
     def find(self, branch: str) -> str:
         """A local branch as people call it. Raises: NotFound."""
+        return short_name(self.find_ref(branch)[0])
+
+    def find_ref(self, branch: str) -> tuple[str, str]:
+        """A local branch by git's full name, of any bytes, and its commit. Raises: NotFound."""
         name = well_formed(branch.strip().removeprefix(BRANCHES))
-        if name not in {short_name(x) for x in self._repo.branches()}:
-            raise NotFound(
-                f"The notebook has no branch {opening(name, 80)!r}.",
-                hint="List them: `commonplace notebook branch`.",
-            )
-        return name
+        for ref, commit in self._repo.branches().items():
+            if short_name(ref) == name:
+                return ref, commit
+        raise NotFound(
+            f"The notebook has no branch {opening(name, 80)!r}.",
+            hint="List them: `commonplace notebook branch`.",
+        )
 
     def is_own(self, branch: str) -> bool:
         """Whether the notebook is on a branch."""

@@ -1,4 +1,4 @@
-"""Owns the branches of a notebook as people use them: listed, made, gone to, merged.
+"""Owns the branches of a notebook as people use them: listed, made, switched to, merged.
 
 Never changes what a person has edited, and never loses a line of an overview.
 """
@@ -123,9 +123,10 @@ class Branching:
         return found
 
     def create(self, name: str, *, start: str = "") -> str:
-        """Make a branch where another one, or a commit, is; else where the notebook is.
+        """Make a branch that begins at another branch or a commit, else where the notebook is.
 
-        The commit it is at.
+        Returns:
+            The commit that it begins at.
         """
         ref = self._checked(name)
         asked = ["rev-parse", "-q", "--verify", "--end-of-options", f"{start or 'HEAD'}^{{commit}}"]
@@ -158,15 +159,15 @@ class Branching:
         return BRANCHES + name
 
     def switch(self, name: str) -> tuple[str, ...]:
-        """Let the notebook go to another branch, and its folder with it.
+        """Switch the notebook, and its folder, to another branch.
 
-        Sentences on what was left as it was.
+        Returns:
+            Sentences on what was left as it was.
         """
-        ref = BRANCHES + self._notebook.branches.find(name)
         with self._repo.locked() as repo:
             repo.refuse_unfinished()
             WorkTree(repo).refresh()
-            head, to = repo.head(), repo.branches()[ref]
+            head, (ref, to) = repo.head(), self._notebook.branches.find_ref(name)
             if head.branch == ref:
                 return ()
             for tree in list_other_trees(repo):
@@ -190,13 +191,13 @@ class Branching:
 
     def merge(self, name: str) -> BranchMerge:
         """Bring what another branch holds into the one that the notebook is on."""
-        ref = BRANCHES + self._notebook.branches.find(name)
+        self._notebook.branches.find(name)
         folder = work_folder(self._repo)
         make_folder(folder)
         with locked(folder):
             for number in range(_TRIES):
                 try:
-                    return self._merge(ref)
+                    return self._merge(name)
                 except BranchMoved as exc:
                     if number + 1 == _TRIES:
                         hint = "Others write all the time; try later."
@@ -204,10 +205,10 @@ class Branching:
                     self._sleep(_PAUSE_S * (number + 1) * random.uniform(0.5, 1.0))  # noqa: S311  a pause
         raise AssertionError  # the last attempt returns or raises
 
-    def _merge(self, ref: str) -> BranchMerge:
+    def _merge(self, branch: str) -> BranchMerge:
         refuse_shallow(self._repo)
-        head, name = self._repo.writable_head(), short_name(ref)
-        ours, theirs = head.commit, self._repo.branches()[ref]
+        head, (ref, theirs) = self._repo.writable_head(), self._notebook.branches.find_ref(branch)
+        ours, name = head.commit, short_name(ref)
         report = BranchMerge(branch=name, into=short_name(head.branch), before=ours, now=ours)
         if ours and self._repo.is_ancestor(theirs, ours):
             return report
