@@ -150,6 +150,18 @@ def test_doctor_names_links_that_lead_nowhere(book):
     assert found(notes) == []
 
 
+def test_doctor_names_a_link_that_may_be_of_several_entries(book):
+    """Ids of one moment begin alike: it is not that there is none."""
+    notes = book.open()
+    first, second = (notes.write("api", text).entry.id for text in ("One.", "Another."))
+    start = first[: len("01a20209-b353")]
+    assert second.startswith(start)
+    entry = notes.write("web", f"See api#{start}.").entry
+    assert found(notes) == [
+        f"{entry.ref} links to notebook:api#{start}, which may be several entries."
+    ]
+
+
 def test_a_link_to_an_entry_that_has_expired_is_broken_and_its_own_are_gone(book):
     """Of an expired entry no link is shown or kept; it has them again where it is to stay."""
     notes = book.open(ledger=ledger_of(book))

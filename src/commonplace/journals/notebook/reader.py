@@ -282,7 +282,9 @@ class NotebookReader:
         if link.entry:
             try:
                 line = self.find_line(SectionAddress(link.section, link.entry))
-            except CommonplaceError:
+            except Invalid:
+                return "may be several entries"
+            except NotFound:
                 return "is not there"
             return "has expired" if line.has_expired(self.clock()) else ""
         now = {link.section, self.ledger.current_name(link.section)}
