@@ -88,7 +88,8 @@ _MISHEARD = re.compile(
     r"|^\W*no\b\W{0,3}i (?:said|meant)\b"
     r"|\byou (?:heard|understood|wrote|transcribed|noted)\b[^.?!\n]{1,80}?"
     r"\b(?:wrong(?:ly)?|instead of|but i|when i)\b"
-    r"|\bdid you (?:hear|catch|get) (?:me|that|what i said)\b",
+    r"|\bdid you (?:hear|catch|get) (?:me|that|what i said)"
+    r"(?: (?:right|correctly))?\W*(?:[?.!,;]|$)",
     re.IGNORECASE,
 )
 
@@ -97,7 +98,7 @@ OWN_AUTHOR = "user"
 
 
 class QueryFeatures(Struct, frozen=True):
-    """What a question says beyond its words: it wants a time, what was said, or is of the asker."""
+    """What a question wants beyond its words: a time, what was said, or what is of the asker."""
 
     asks_time: bool = False
     asks_said: bool = False
