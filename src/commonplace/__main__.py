@@ -48,9 +48,9 @@ def main() -> None:
 
 
 def _of_chronicle_alone(words: list[str]) -> list[str]:
-    """The words after `mcp` for which `mcp` or `mcp serve` stands, behind `chronicle`.
+    """What follows `mcp` in the command that `chronicle mcp`, or `chronicle mcp serve`, stands for.
 
-    What is no option of it stays as it is: the command line refuses it.
+    Words with `--toolsets` stay as they are, so that the command line refuses them.
     """
     rest = words[2:] if words[1:2] == ["serve"] else words[1:]
     if any(word.startswith("--toolsets") for word in rest):

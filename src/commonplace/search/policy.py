@@ -69,8 +69,8 @@ CHUNKS_AT_ONCE = 128
 """Chunks handed to the encoder between two commits of vectors; it cuts its own token batches."""
 
 CHARACTERS_AT_ONCE = 15_000
-"""So much text is handed to the encoder between two commits, a second: a command that ends keeps
-what it made before. 16 chunks of long notes at a time take no more of the processor than 128."""
+"""Characters handed to the encoder between two commits, about a second's work: a command that ends
+keeps what it made before. 16 chunks of long notes at a time cost no more than 128."""
 
 CHUNKS_OF_AN_ENTRY = 200
 """Chunks of one entry that get a vector, about 35,000 words; what follows is found by words."""

@@ -123,7 +123,9 @@ def word_lines(word: str) -> list[str]:
 def branch_lines(tags: Sequence[str]) -> list[str]:
     """Of an entry that only other git branches hold, a line that names them; else none."""
     names = [visible(x.removeprefix(BRANCH_TAG)) for x in tags if x.startswith(BRANCH_TAG)]
-    return [f"On the git branch: {', '.join(names)}"] if names else []
+    if not names:
+        return []
+    return [f"On the git branch{'es' if len(names) > 1 else ''} {', '.join(names)}"]
 
 
 def word_facts(word: str) -> dict[str, str]:

@@ -454,7 +454,7 @@ def test_a_setting_that_cuts_a_larger_limit_says_so(open_world):
         world("write", path="api", entry=f"Errors are problem+json, {number}.")
     assert world("search", content="errors", limit=5).facts["notes"] == []
     world("write", path="api", entry="Errors are problem+json, 3.")
-    said = "More was found than these 2 of 5: `notebook.max_results` allows no more."
+    said = "There are more hits than these 2: the setting `notebook.max_results` allows no more."
     answer = world("search", content="errors", limit=5)
     assert answer.facts["notes"] == [said]
     assert said in answer.text

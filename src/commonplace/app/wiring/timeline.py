@@ -78,7 +78,7 @@ class TimelineWiring:
 
     @locked_cached_property
     def catching_up(self) -> CatchingUp:
-        """What rolls up behind a page, and behind a server's start."""
+        """What rolls up in the background, for a page and after a server's start."""
         from commonplace.app.wiring.catching_up import CatchingUp
 
         context = self._context
@@ -90,7 +90,7 @@ class TimelineWiring:
         )
 
     def begin_rolling_up(self) -> None:
-        """Roll up all that is due, and apply retention, behind a server's start.
+        """Roll up all that is due, and apply retention, in the background of a server that starts.
 
         Nothing is opened where there is no timeline, and no journal that feeds one.
         """

@@ -23,9 +23,9 @@ class TimeContext(Struct, frozen=True, kw_only=True):
     """From where a phrase is read; no bare name begins after `latest`. Instants are aware UTC.
 
     Attributes:
-        given: Whether the phrase was given as a time, and not met in a text: then a length of time
-            (`7d`) counts back from now, and an end may lie ahead.
-        is_end: Whether an end is read, which may.
+        given: Whether the phrase was given as a time, and not found in a text: then a length of
+            time (`7d`) counts back from now, and an end may lie ahead.
+        is_end: Whether an end is read; only an end may lie ahead.
     """
 
     now: datetime

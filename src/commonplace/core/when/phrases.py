@@ -110,7 +110,7 @@ def parse_when(phrase: str, *, now: datetime, zone: tzinfo) -> Interval:
 
 
 def parse_named(phrase: str, *, now: datetime, zone: tzinfo) -> Interval:
-    """As `parse_when`, for words of a text that may be a time: `7 days` and `until tomorrow` none.
+    """As `parse_when`, for words in a text, of which `7 days` and `until tomorrow` are no time.
 
     Raises Invalid for any other text.
     """
@@ -118,7 +118,7 @@ def parse_named(phrase: str, *, now: datetime, zone: tzinfo) -> Interval:
 
 
 def parse_at(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
-    """When something was that is written down now: as `parse_since`; `2 days ago` at this hour.
+    """When something was that is written down now: `2 days ago` at this time; else `parse_since`.
 
     Raises as `parse_since`.
     """

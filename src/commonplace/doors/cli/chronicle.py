@@ -318,7 +318,7 @@ def upgrade(as_json: bool) -> None:
 def mcp(serve: str) -> None:  # noqa: ARG001  it may be said, and says nothing
     """Serve an MCP client with the log alone, over stdin and stdout.
 
-    As `commonplace mcp --toolsets chronicle`; SERVE may be said or left out.
+    The same as `commonplace mcp --toolsets chronicle`; the word `serve` may be left out.
     """
     from commonplace.doors.cli.mcp import serve_client
 

@@ -235,7 +235,8 @@ def sync(remote: str, accept_loss: bool, as_json: bool) -> None:
 def branch(name: str | None, start: str | None, as_json: bool) -> None:
     """List the git branches of the notebook, its own with a star; with NAME make that branch.
 
-    It begins at START, a branch or a commit; else where the notebook is. `switch` goes there.
+    It begins at START, a branch or a commit; else where the notebook is. The notebook stays on its
+    own branch: `switch` goes to another.
     """
     with opened() as app:
         service = app.notebook.service()
@@ -250,9 +251,9 @@ def branch(name: str | None, start: str | None, as_json: bool) -> None:
 @click.option("-c", "--create", is_flag=True, help="Make it first.")
 @common_options
 def switch(name: str, create: bool, as_json: bool) -> None:
-    """Let the notebook go to the branch NAME: what is read and written is that one's from then on.
+    """Switch the notebook to the branch NAME, which is read and written from then on.
 
-    A file that you changed and did not commit stays as it is, or nothing is done.
+    Where that would change a file that you edited and did not commit, nothing is done.
     """
     with opened() as app:
         show(app.notebook.service().switch_branch(name=name, create=create), as_json)

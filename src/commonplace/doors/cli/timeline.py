@@ -196,9 +196,9 @@ VerbCommand(
     "timeline",
     TimelineTools.timeline_trends,
     "trends",
-    """Compare a period with the last one and the mean, and count over time; never guessed.
+    """Compare a period with the last one and the mean, and count over time; nothing is guessed.
 
-    What gains speed and what has stalled is said by a rule of its entries.
+    Which project gains speed, and which has stalled, follows from how many entries name it.
     """,
     short_help="Compare periods, and count entries and projects over time.",
     is_list=False,

@@ -150,13 +150,14 @@ class GitRepository:
         return ""
 
     def branches(self) -> dict[str, str]:
-        """Every local branch, by its full name, with its commit; from git's files where they say.
+        """Every local branch, by its full name, with its commit.
 
-        Some of the files alone would miss what is being packed: then git is asked.
+        They are read from git's files. Git is asked where a file holds no hash, or git keeps its
+        branches in another form.
         """
         found: dict[str, str] = {}
         packed, loose = self.common_dir / "packed-refs", self.common_dir / "refs" / "heads"
-        # Before those that lie loose: a branch that is packed meanwhile is in either.
+        # The loose ones first: a branch that git packs in between is found among the packed ones.
         with translated(self.common_dir):
             names = [*_walk_files(loose)]
             for name in names:

@@ -1,6 +1,6 @@
 """Owns the commits that bring two histories together, on refs of ours: merged, and counted.
 
-Never moves a branch; whoever does sees to the folder.
+Never moves a branch: the caller does, and lets the folder follow.
 """
 
 from __future__ import annotations

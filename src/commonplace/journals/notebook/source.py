@@ -253,11 +253,10 @@ def _parts(mark: str) -> tuple[str, str, str]:
 
 
 class _Commits:
-    """Commits on their way; remembers which sections they touched, when, and whether one moved.
+    """Commits, read once; remembers which sections they touched, and when.
 
-    And whether one of them merges.
-
-    Of those that say when an entry expires it remembers the entries.
+    It remembers as well whether a section was moved, whether one of them is a merge, and the
+    entries of those that say when an entry expires.
     """
 
     def __init__(self, commits: Iterable[Commit]) -> None:

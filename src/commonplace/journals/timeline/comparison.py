@@ -50,7 +50,7 @@ class Compared(Struct, frozen=True, kw_only=True):
 
     @property
     def arrow(self) -> str:
-        """See above."""
+        """`↑`, `↓` or `→`, or empty."""
         if self.now is None or self.last is None:
             return ""
         least = self.last * _CHANGED

@@ -343,7 +343,7 @@ def synced_answer(synced: SyncReport, waiting: Sequence[str], notes: Sequence[st
         for section in dict.fromkeys(waiting)
     ]
     if waiting:
-        lines.append(_how(waiting))
+        lines.append(f"{_how(waiting)}, then sync again.")
     return answer_of(
         lines,
         {
@@ -398,7 +398,7 @@ def merged_answer(merged: BranchMerge, waiting: Sequence[str], notes: Sequence[s
         for section in merged.conflicts
     ]
     if waiting:
-        lines.append(_how(waiting).replace(", then sync again", ""))
+        lines.append(f"{_how(waiting)}.")
     return answer_of(
         lines,
         {
@@ -427,7 +427,7 @@ def clashes_answer(clashes: Sequence[OverviewClash], zone: tzinfo) -> Answer:
             fenced(clash.ours, ours),
             "",
         ]
-    lines.append(_how([clash.section for clash in clashes]))
+    lines.append(f"{_how([clash.section for clash in clashes])}, then sync again.")
     return answer_of(
         lines,
         lambda: {
@@ -451,4 +451,4 @@ def _how(waiting: Sequence[str]) -> str:
     """How these sections are settled; where it is one, the command is whole."""
     named = set(waiting)
     section = named.pop() if len(named) == 1 else "SECTION"
-    return f"Settle it with `commonplace notebook resolve {shlex.quote(section)}`, then sync again."
+    return f"Settle it with `commonplace notebook resolve {shlex.quote(section)}`"

@@ -81,7 +81,7 @@ new overview when the understanding itself has changed."""
 
 _NOTHING = "No entries found."
 _VERSION = re.compile(r"[0-9a-f]{12}")
-_CUT = "More was found than these {most} of {limit}: `notebook.max_results` allows no more."
+_CUT = "There are more hits than these {most}: the setting `notebook.max_results` allows no more."
 _FILING_S = 30.0
 _MOST_NAMED = 20
 
@@ -358,7 +358,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         )
         hits, notes = find(notebook, self.finder(), questions, branch=branch)
         if len(hits) > self.most:
-            hits, notes = hits[: self.most], (*notes, _CUT.format(most=self.most, limit=limit))
+            hits, notes = hits[: self.most], (*notes, _CUT.format(most=self.most))
         asked = f"{content} {work_context}".strip()
         lines = [*as_of_lines(before, self.zone), *time_lines(interval, self.zone)]
         for number, hit in enumerate(hits, 1):
