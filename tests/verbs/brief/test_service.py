@@ -466,6 +466,15 @@ def test_a_day_that_goes_on_is_opened_by_its_ref():
     assert "Created" in run("timeline", "show", added).output
 
 
+def test_what_lies_ahead_hides_no_day_of_the_timeline():
+    """An entry of a year to come, as a wrong clock makes one, is not the newest day."""
+    facts("timeline", "add", "Created the work_log table", "--at", "yesterday 14:05")
+    before = part(brief(), WENT)
+    facts("timeline", "add", "Mended two lamps", "--at", "2090-01-01 10:00")
+    assert part(refreshed(), WENT) == before
+    assert "Created the work_log table." in before[0]
+
+
 def test_what_was_long_ago_is_not_said_of_the_timeline():
     """A day for a week, a week for four."""
     facts("timeline", "add", "Mended two lamps", "--at", "15 days ago")

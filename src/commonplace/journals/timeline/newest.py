@@ -39,10 +39,10 @@ def list_newest(rollups: Rollups, ends: float | None) -> list[BriefItem]:
     Raises:
         Unavailable.
     """
-    reached = recorded_span(rollups.journal)
+    reached = recorded_span(rollups.journal, until=rollups.journal.clock())
     if reached is None:
         return []
-    at = min(reached[1], rollups.journal.clock())
+    at = reached[1]
     day, week = _read(rollups, "day", at), _read(rollups, "week", at)
     if day and week and _count(week) <= _count(day):
         week = _read(rollups, "week", week.start - _TICK)

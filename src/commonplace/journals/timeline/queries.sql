@@ -404,18 +404,22 @@ SELECT entry_type, status, count(*), min(timestamp), max(timestamp) FROM journal
 GROUP BY entry_type, status;
 
 -- name: reach
--- When the first and the last of all that is counted was: of what is kept, of what expired, and of
--- what other journals add.
+-- When the first and the last of all that is counted was, up to an instant: of what is kept, of what
+-- expired, and of what other journals add.
 WITH bounds (first, last) AS (
     SELECT
         (SELECT timestamp FROM journal_entries
-         WHERE rollup_level = 0 AND entry_type = 'raw' ORDER BY timestamp LIMIT 1),
+         WHERE rollup_level = 0 AND entry_type = 'raw' AND timestamp <= :until
+         ORDER BY timestamp LIMIT 1),
         (SELECT timestamp FROM journal_entries
-         WHERE rollup_level = 0 AND entry_type = 'raw' ORDER BY timestamp DESC LIMIT 1)
+         WHERE rollup_level = 0 AND entry_type = 'raw' AND timestamp <= :until
+         ORDER BY timestamp DESC LIMIT 1)
     UNION ALL
-    SELECT (SELECT min(timestamp) FROM expired), (SELECT max(timestamp) FROM expired)
+    SELECT (SELECT min(timestamp) FROM expired WHERE timestamp <= :until),
+        (SELECT max(timestamp) FROM expired WHERE timestamp <= :until)
     UNION ALL
-    SELECT (SELECT min(timestamp) FROM fed), (SELECT max(timestamp) FROM fed)
+    SELECT (SELECT min(timestamp) FROM fed WHERE timestamp <= :until),
+        (SELECT max(timestamp) FROM fed WHERE timestamp <= :until)
 )
 SELECT min(first), max(last) FROM bounds;
 

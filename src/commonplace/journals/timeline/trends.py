@@ -5,11 +5,12 @@ Only reads.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from commonplace.core.clock import parse_time, period_key
+from commonplace.core.clock import parse_time, period_key, render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.rollups import Figures, numbers_of, ranked
 from commonplace.journals.timeline.due_periods import span_at
@@ -17,7 +18,7 @@ from commonplace.journals.timeline.figures import NAMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime, tzinfo
+    from datetime import tzinfo
 
     from commonplace.core.clock import Level
     from commonplace.core.values import Interval
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 MOST_PERIODS = 1000
 _SHOWN = 10
+_LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 class Trend(Struct, frozen=True, kw_only=True):
@@ -83,12 +85,14 @@ def trend_of(
     )
 
 
-def recorded_span(journal: TimelineJournal) -> tuple[datetime, datetime] | None:
-    """When the first and the last thing that is counted was; None where nothing is.
+def recorded_span(
+    journal: TimelineJournal, until: datetime = _LATEST
+) -> tuple[datetime, datetime] | None:
+    """When the first and the last thing that is counted was, up to an instant; None for nothing.
 
     What other journals add counts, and so does what expired and stands in a summary.
     """
-    for first, last in journal.database.ask("reach"):
+    for first, last in journal.database.ask("reach", until=render_time(until)):
         return (parse_time(first), parse_time(last)) if first and last else None
     return None
 
