@@ -218,6 +218,22 @@ def test_a_day_on_which_nothing_was_written_is_searched_for_as_words(app, query)
     assert "Nothing was written in the time of " in answer.text
 
 
+@pytest.mark.parametrize(
+    ("form", "is_named"),
+    [
+        ("3.12.2025", True),  # by dots the day comes first everywhere
+        ("December the 3rd, 2025", True),
+        ("12.3.2025", False),
+        ("12/3/2025", False),
+    ],
+)
+def test_a_date_of_numbers_is_of_a_day_where_it_can_be_of_no_other(app, form, is_named):
+    """As the index reads it."""
+    ask(app, "add_entry", message=f"the talks of {form} are off")
+    answer = ask(app, "recall", query="2025-12-03")
+    assert ("Nothing was written in the time of " in answer.text) == is_named
+
+
 def test_a_month_in_which_nothing_was_written_is_searched_for_as_words(app):
     """With the days of it."""
     for form in ("May 2025", "2025-05-07", "May 7th, 2025", "May 2024"):

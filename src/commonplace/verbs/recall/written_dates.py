@@ -42,11 +42,12 @@ def find_written(interval: Interval, zone: tzinfo) -> WrittenDate | None:
         forms = [
             rf"{year}[-/.]0?{month}[-/.]0?{day}(?!\d)",
             rf"{number}(?: of)? {called},? {year}(?!\d)",
-            rf"{called} {number},? {year}(?!\d)",
+            rf"{called} (?:the )?{number},? {year}(?!\d)",
+            rf"0?{day}\.0?{month}\.{year}(?!\d)",  # by dots the day comes first everywhere
         ]
         if day > _MONTHS_IN_YEAR or day == month:  # else it may be another day
-            forms.append(rf"0?{day}[./]0?{month}[./]{year}(?!\d)")
-            forms.append(rf"0?{month}/0?{day}/{year}(?!\d)")
+            forms.append(rf"0?{day}/0?{month}/{year}(?!\d)")
+            forms.append(rf"0?{month}[./]0?{day}[./]{year}(?!\d)")
         words = f"{first:%Y-%m-%d} {day} {name} {year}"
     elif interval == period(interval.start, "month", zone):
         forms = [
