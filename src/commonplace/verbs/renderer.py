@@ -20,6 +20,7 @@ from commonplace.search.policy import SHOWN_LENGTH
 from commonplace.verbs.answers import (
     CAUTION,
     answer_of,
+    branch_facts,
     branch_lines,
     chain_facts,
     chain_lines,
@@ -210,7 +211,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
             shared.place_of_hit(self.place_of(doc.journal, doc.scope)),
         )
         lines = [explanation_of(hit)] if frame.explains else []
-        lines += [*word_lines(doc.word), *branch_lines(doc.own_tags)]
+        lines += [*word_lines(doc.word), *branch_lines(doc)]
         lines += chain_lines(hit, self.zone)
         lines += replaced_since_lines(hit.replaced_since, self.zone)
         lines.append(fenced(text, " ".join(filter(None, said))))
@@ -231,6 +232,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
             **({} if frame.is_list else {"score": round(hit.score, 3)}),
             **(explanation_facts(hit) if frame.explains else {}),
             **word_facts(doc.word),
+            **branch_facts(doc),
             "excerpt": visible(text),
             "also": first_refs(hit.also),
             **chain_facts(hit),

@@ -356,3 +356,17 @@ def test_a_list_marks_an_overview_that_is_behind():
     write("a", "At ten.", "--supersedes", first)
     found = run("recall", "noon", "--kind", "overview").stdout
     assert "[1 entry replaced since] Noon." in found
+
+
+def test_a_search_of_all_journals_names_the_branch_that_holds_an_entry():
+    """To people and to programs; a tag of that form elsewhere is one that somebody chose."""
+    write("api", "REST it is.")
+    run("notebook", "switch", "-c", "idea")
+    write("api", "GraphQL pays after all.")
+    run("notebook", "switch", "main")
+    run("log", "GraphQL was tried.", "-t", "branch:mine")
+    items = {x["journal"]: x for x in facts("recall", "GraphQL")["items"]}
+    assert items["notebook"]["branches"] == ["idea"]
+    assert "branches" not in items["chronicle"]
+    (line,) = (x for x in run("recall", "GraphQL").stdout.splitlines() if "pays" in x)
+    assert line.endswith("#branch:idea")
