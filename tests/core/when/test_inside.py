@@ -166,6 +166,20 @@ def test_a_day_by_or_as_of_which_something_is_so_is_that_day():
 
 
 @cases(
+    ("question", "text", "phrase"),
+    [
+        ("did we ship version 2 in october", "did we ship version 2", "in october"),
+        ("what was done in sprint 14 in march 2022", "what was done in sprint 14", "in march 2022"),
+        ("what was done for issue 7 on october 5", "what was done for issue 7", "on october 5"),
+    ],
+)
+def test_a_number_before_a_month_with_its_preposition_is_no_day(question, text, phrase):
+    """It belongs to what is asked for, and the time is read as without it."""
+    read = find(question)
+    assert (read.text, read.phrase) == (text, phrase)
+
+
+@cases(
     ("question", "feast"),
     [
         ("what did I cook around Christmas", "christmas"),

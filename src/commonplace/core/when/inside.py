@@ -370,8 +370,9 @@ def _is_part(phrase: _Phrase) -> bool:
     """Whether the words around belong to the time too, so that it is understood only in part."""
     tokens, first, kind = phrase.tokens, phrase.first, kind_of(phrase.core)
     behind, further = phrase.behind(), phrase.behind(2)
-    if phrase.before().rstrip("stndrh").isdigit() and phrase.core.split()[0] in MONTHS:
-        return True  # of "by 7 november, 2022" the month alone
+    is_month = not phrase.lead and phrase.core.split()[0] in MONTHS
+    if is_month and phrase.before().rstrip("stndrh").isdigit():
+        return True  # of "by 7 november, 2022" the month alone, but not of "version 2 in november"
     if behind in TIME_WORDS or (behind in GOES_ON and phrase.lead != "since"):
         return True
     if phrase.lead == "from" and behind in {"on", "and", "to"}:
