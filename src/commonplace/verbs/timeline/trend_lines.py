@@ -52,7 +52,7 @@ def compared_title(found: Comparison) -> str:
     if found.last is None:
         return f"{found.now.key}: nothing is kept of the period before it to compare it with."
     state = " so far" if found.is_open else ""
-    same = " to the same time" if found.is_cut else ""
+    same = " up to the same time" if found.is_cut else ""
     mean = "the one before" if found.mean_of == 1 else f"the {found.mean_of} before"
     return f"{found.now.key}{state} beside {found.last.key}{same}, and the mean of {mean}"
 
