@@ -209,3 +209,27 @@ def test_what_was_known_then_covers_other_branches(world):
     """`as_of` counts what was written down by then, on whatever branch."""
     assert found(world, as_of="2026-11-20") == {"REST it is.": None}
     assert found(world, as_of="2026-11-21") == BOTH
+
+
+def test_a_branch_that_lacks_an_object_hides_nothing_of_the_others(world):
+    """Its tip, or a tree below it, is gone, as after a power cut; what comes later is found."""
+    git(world, "switch", "-q", "-c", "torn")
+    (world.notebook.folder / "other.txt").write_text("Lost with the disk.")
+    git(world, "add", "other.txt")
+    git(world, "commit", "-q", "-m", "Torn.")
+    tree = git(world, "rev-parse", "HEAD^{tree}")
+    git(world, "switch", "-q", "main")
+    folder = world.notebook.repo.common_dir
+    (folder / "objects" / tree[:2] / tree[2:]).unlink()
+    (folder / "refs" / "heads" / "gone").write_text(f"{'1' * 40}\n")
+    assert listed(world) == BOTH
+    assert found(world) == BOTH
+    world.write("api", "REST stays.")
+    assert found(world) == {**BOTH, "REST stays.": None}
+    git(world, "branch", "later", "main~")
+    git(world, "branch", "-q", "-D", "idea")
+    assert listed(world) == {"REST it is.": None, "REST stays.": None}
+    for name in ("gone", "torn"):
+        (folder / "refs" / "heads" / name).unlink()
+    git(world, "reflog", "expire", "--expire=now", "--all")
+    git(world, "gc", "-q", "--prune=now")

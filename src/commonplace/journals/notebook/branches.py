@@ -5,6 +5,7 @@ Derived from git, and kept in the ledger's file; never counts for a section, and
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,7 @@ class OtherBranches:
             known = self._known()
             if others == (known or {}):
                 return bool(others and self._ledger.ask("has_elsewhere"))
-            if at == head.commit and self._read(known, others, at):
+            if at == head.commit and self._read_what_can_be(known, others, at):
                 return bool(self._ledger.ask("has_elsewhere"))
         raise Unavailable(
             "The branches of {place} kept changing while they were read.",
@@ -76,6 +77,25 @@ class OtherBranches:
         """The branches that were read, with their commits; None where none were."""
         found = self._ledger.ask("branches")
         return dict(json.loads(found[0][0])) if found else None
+
+    def _read_what_can_be(
+        self, known: Mapping[str, str] | None, others: Mapping[str, str], head: str
+    ) -> bool:
+        """The same as `_read`, where a branch that lacks an object hides nothing of the others.
+
+        It is not noted as read, so each look tries it again.
+        """
+        try:
+            return self._read(known, others, head)
+        except Unavailable:
+            whole: dict[str, str] = {}
+            for name, at in others.items():
+                with contextlib.suppress(Unavailable):
+                    self._commits([at], [head] if head else [])
+                    whole[name] = at
+            if len(whole) == len(others):
+                raise
+            return whole == (known or {}) or self._read(known, whole, head)
 
     def _read(self, known: Mapping[str, str] | None, others: Mapping[str, str], head: str) -> bool:
         """Read what has come, or all where something is gone; False where others read meanwhile."""
@@ -224,12 +244,13 @@ class OtherBranches:
 
     def find_ref(self, branch: str) -> tuple[str, str]:
         """A local branch by git's full name, of any bytes, and its commit. Raises: NotFound."""
-        name = well_formed(branch.strip().removeprefix(BRANCHES))
-        for ref, commit in self._repo.branches().items():
-            if short_name(ref) == name:
-                return ref, commit
+        name, there = well_formed(branch.strip()), self._repo.branches().items()
+        for called in (name, name.removeprefix(BRANCHES)):
+            for ref, commit in there:
+                if short_name(ref) == called:
+                    return ref, commit
         raise NotFound(
-            f"The notebook has no branch {opening(name, 80)!r}.",
+            f"The notebook has no branch {opening(name.removeprefix(BRANCHES), 80)!r}.",
             hint="List them: `commonplace notebook branch`.",
         )
 
