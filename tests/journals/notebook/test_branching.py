@@ -84,6 +84,25 @@ def test_what_git_takes_for_no_name_is_refused(book, name):
     assert [x.name for x in Branching(book).list_all()] == ["main"]
 
 
+@pytest.mark.parametrize("name", ["é" * 101, "x" * 10_000, "d/" * 400 + "e"])
+def test_a_name_that_no_file_could_have_is_refused(book, name):
+    """Git's own refusal spoke of a lock that nobody held."""
+    with pytest.raises(Invalid, match="too long for a branch"):
+        Branching(book).create(name)
+    Branching(book).create("x" * 200)
+
+
+def test_a_branch_is_made_and_gone_to_by_its_full_name(book):
+    """And one that plain git named so, within the folder of branches, by that."""
+    branching = Branching(book)
+    branching.create("refs/heads/idea")
+    assert git(book, "branch", "--format=%(refname)").split()[0] == "refs/heads/idea"
+    branching.switch("refs/heads/idea")
+    git(book, "branch", "refs/heads/inner")
+    branching.switch("refs/heads/inner")
+    assert book.repo.head().branch == "refs/heads/refs/heads/inner"
+
+
 @pytest.mark.parametrize("name", ["main", "main/idea"])
 def test_a_name_that_is_taken_is_refused(book, name):
     """Nor is a branch made where another one is in the way."""

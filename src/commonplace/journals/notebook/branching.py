@@ -5,6 +5,7 @@ Never changes what a person has edited, and never loses a line of an overview.
 
 from __future__ import annotations
 
+import os
 import random
 import shlex
 import tempfile
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 _TRIES = 10
 _PAUSE_S = 0.2
+_LONGEST_NAME = 200  # bytes: git keeps it as the name of a file, and locks it by a longer one
 
 
 class Branch(Struct, frozen=True, kw_only=True):
@@ -143,10 +145,13 @@ class Branching:
 
     def _checked(self, name: str) -> str:
         """The full name of a branch that is not there yet. Raises: Invalid, Conflict."""
+        name = name.removeprefix(BRANCHES)
         shown = opening(well_formed(name), 80)
         ran = self._repo.git.run(["check-ref-format", BRANCHES + name], statuses=(0, 1, 129))
         if ran.status or name.startswith("-") or name == "HEAD":
             raise Invalid(f"{shown!r} is no name for a branch.", hint="Use letters, digits, -, /.")
+        if len(os.fsencode(name)) > _LONGEST_NAME:
+            raise Invalid(f"{shown!r} is too long for a branch.", hint="Choose a shorter name.")
         self._notebook.screen.refuse_name(name, "branch")
         there = self._repo.branches()
         for other in map(short_name, there):
