@@ -204,9 +204,10 @@ def rollup_answer(entry: TimelineEntry, zone: tzinfo, notes: Sequence[str] = ())
     refs = [visible_line(ref) for ref in named]
     lines = [f"Period: {label_line(entry, zone)}", f"Time: {when_of(entry, zone)}"]
     lines.append(f"State: {_freshness(entry, zone)}")
-    lines += figures_lines(entry)
     if entry.content:
-        lines += [CAUTION, fenced(entry.content, entry.ref)]
+        # A sentiment may be any text, too.
+        said = "\n".join([*figures_lines(entry), entry.content])
+        lines += [CAUTION, fenced(said, entry.ref)]
     if refs:
         more = len(refs) - SOURCES_SHOWN
         shown = ", ".join([*refs[:SOURCES_SHOWN], *([f"and {more:,} more"] if more > 0 else [])])

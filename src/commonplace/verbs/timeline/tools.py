@@ -78,7 +78,7 @@ class TimelineTools:
                 Tool(run=cls.timeline_search, title="Search the timeline"),
                 Tool(run=cls.timeline_range, title="List a time of the timeline"),
                 Tool(run=cls.timeline_rollup, title="Read how a period went"),
-                Tool(run=cls.timeline_trends, title="Compare periods"),
+                Tool(run=cls.timeline_trends, title="Compare periods", quotes=True),
                 Tool(
                     run=cls.timeline_profile,
                     title="Read or store the profile",
