@@ -7,6 +7,7 @@ import subprocess
 from datetime import UTC, datetime
 
 import pytest
+from tests.journals.notebook.moments import at
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.journals.notebook.branching import Branching
@@ -244,6 +245,21 @@ def test_a_merge_over_an_edit_is_refused(book):
         branching.merge("idea")
     assert book.repo.head() == before
     assert (book.folder / "api.md").read_text() == "mine"
+
+
+def test_a_write_while_a_merge_is_made_is_no_persons_edit(book, monkeypatch):
+    """The merge is made anew, over what another process has written to the same section."""
+    branching = Branching(book, sleep=[].append)
+    branching.create("idea")
+    branching.switch("idea")
+    book.write("api", "GraphQL?")
+    branching.switch("main")
+    book.write("api", "REST.")
+    at(monkeypatch, "fast-import", lambda: book.write("api", "Late."))
+    assert branching.merge("idea").received == 1
+    assert {*summaries(book)} == {"REST it is.", "GraphQL?", "REST.", "Late."}
+    assert "<!-- entry count: 4 -->" in (book.folder / "api.md").read_text()
+    assert git(book, "status", "--porcelain") == ""
 
 
 def test_a_history_of_its_own_is_not_merged(book):

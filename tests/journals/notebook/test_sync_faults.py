@@ -90,6 +90,20 @@ def test_a_writer_here_meanwhile(team, monkeypatch, after):
     assert team.git(0, "log", "--format=%s").split("\n").count("Ann") == 1
 
 
+def test_a_writer_while_histories_are_joined_is_no_persons_edit(team, monkeypatch):
+    """The sync is made anew, over what another process has written to the same section."""
+    team.write(0, "a", "First", "One!")
+    team.sync(0)
+    team.sync(1)
+    team.write(1, "a", "Theirs")
+    team.sync(1)
+    team.write(0, "a", "Ours")
+    at(monkeypatch, "fast-import", lambda: team.write(0, "a", "Late"))
+    team.sync(0)
+    both(team)
+    assert {x[1] for x in team.entries(1)} >= {"First", "Theirs", "Ours", "Late"}
+
+
 def test_a_writer_meanwhile_loses_no_conflict(team, monkeypatch):
     """What could not be merged before the push waits still, once."""
     team.write(0, "a", "Ann", "Ann's.\n\nTwo.")

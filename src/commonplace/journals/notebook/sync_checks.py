@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import Conflict
 from commonplace.core.files import translated
 from commonplace.core.text import opening
+from commonplace.journals.git.commit import branch_moved
 from commonplace.journals.git.history import heads_before_rebase, read_history
 from commonplace.journals.git.refs import RefUpdate, find_leading, update_refs
 from commonplace.journals.git.rewriting import drop_unreachable
@@ -190,13 +191,18 @@ def links_left(repo: GitRepository, changes: Mapping[str, TreeChange]) -> list[s
 
 
 def refuse_dirt(repo: GitRepository, ours: str, to: str, *, act: str = "sync") -> None:
-    """Refuse a sync, or a merge, that would change a file that a person has changed there."""
+    """Refuse a sync, or a merge, that would change a file that a person has changed there.
+
+    Raises: BranchMoved where another process has written: what it changed is no person's edit.
+    """
     if repo.is_bare:
         return
     with repo.locked() as writable:
         # What a process left that was killed after it had moved the branch.
         WorkTree(writable).refresh()
-    refuse_edits(repo, ours, compare_trees(repo, ours, to), act=act)
+        if writable.head().commit != ours:
+            raise branch_moved(repo)
+        refuse_edits(writable, ours, compare_trees(writable, ours, to), act=act)
 
 
 def refuse_edits(
