@@ -31,6 +31,7 @@ _DAYS_OF_MONTH, _DAYS_OF_YEAR = 30.44, 365.25
 _OF_BRANCHES = "notebook"
 """The journal whose entries lie on git branches."""
 
+_LONGEST_BRANCH = 80
 _REFS_SHOWN = 5
 _SHOWN_PHRASE = 60
 
@@ -125,7 +126,7 @@ def word_lines(word: str) -> list[str]:
 
 def branch_lines(doc: Doc) -> list[str]:
     """Of an entry that only other git branches hold, a line that names them; else none."""
-    names = [visible(name) for name in _branches_of(doc)]
+    names = [visible_line(opening(name, _LONGEST_BRANCH)) for name in _branches_of(doc)]
     if not names:
         return []
     return [f"On the git branch{'es' if len(names) > 1 else ''} {', '.join(names)}"]
