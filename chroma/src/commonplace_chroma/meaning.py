@@ -19,7 +19,7 @@ from commonplace.core.files import locked, make_folder
 from commonplace.core.values import Problem
 from commonplace.db.sqlite import REPAIR_HINT, snapshot
 from commonplace.index.scoring.score import NO_COSINES, Cosines
-from commonplace.index.sqlite.docs import read_column
+from commonplace.index.sqlite.doc_table import read_column
 from commonplace.index.sqlite.loaded_vectors import unpacked
 from commonplace.index.sqlite.meaning import STORES, Meaning
 from commonplace.index.sqlite.watermarks import EncoderRow, Watermarks

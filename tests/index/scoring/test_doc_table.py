@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from commonplace.core.values import Interval
 from commonplace.index.scoring.doc_table import COLUMNS, DocTable, doc_table_of
 from commonplace.index.scoring.score import posting_of
-from commonplace.index.sqlite.docs import read_column, read_columns
+from commonplace.index.sqlite.doc_table import read_column, read_columns
 from commonplace_testing import ALONE, TOGETHER
 
 SECOND = 1 << 20

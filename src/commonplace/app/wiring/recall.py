@@ -144,7 +144,7 @@ class RecallWiring:
             both = memories_of(context.shared).with_journals(context)
         except CommonplaceError:
             both = None  # what cannot be opened is named as lost
-        return both or (context.finder, context.index)
+        return both or (context.service_finder, context.index)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""

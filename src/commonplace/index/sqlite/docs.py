@@ -11,8 +11,6 @@ from datetime import UTC, datetime, timedelta
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from commonplace.core.clock import micros
 from commonplace.core.errors import Corrupted, Invalid
 from commonplace.core.text import count_words, fold_name, names_time, text_hash, well_formed
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
-
-    from commonplace.index.scoring.doc_table import Ids
 
     Reading: TypeAlias = Callable[[], AbstractContextManager[sqlite3.Connection]]
     """Opens one state of the tables."""
@@ -247,20 +243,3 @@ def _listed(names: Sequence[str]) -> str:
 
 def _parse_list(names: str) -> tuple[str, ...]:
     return tuple(json.loads(names))
-
-
-def read_columns(
-    conn: sqlite3.Connection, statement: str, asked: Mapping[str, object] | None = None
-) -> list[Ids]:
-    """The columns of a query whose every column is a `group_concat` of whole numbers."""
-    return [
-        np.fromstring(listed, dtype=np.int64, sep=",") if listed else np.empty(0, dtype=np.int64)
-        for listed in conn.execute(statement, asked or {}).fetchone()
-    ]
-
-
-def read_column(
-    conn: sqlite3.Connection, statement: str, asked: Mapping[str, object] | None = None
-) -> Ids:
-    """The same of a query of one column."""
-    return read_columns(conn, statement, asked)[0]

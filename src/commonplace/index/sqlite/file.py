@@ -6,16 +6,14 @@ Never migrates and never keeps a broken file: an index is derived, so it is made
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import sqlite3
 import threading
 import zlib
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError, Corrupted, Unavailable
@@ -31,18 +29,16 @@ from commonplace.db.sqlite import (
     transaction,
     translated,
 )
-from commonplace.index.scoring.doc_order import ordered_table, updated_table
 from commonplace.index.scoring.stems import folded_words
 from commonplace.index.sqlite.damage import MISREAD, is_damaged
-from commonplace.index.sqlite.docs import read_column, read_columns
 from commonplace.index.sqlite.meaning import STORES, Meaning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
     from typing import TypeAlias
 
-    from commonplace.index.scoring.doc_table import DocTable
+    from commonplace.index.sqlite.doc_table import DocTables
     from commonplace.index.sqlite.docs import Facet, Queries
     from commonplace.index.sqlite.words import DocFrequencies
 
@@ -91,6 +87,8 @@ class Opened(Struct, dict=True):
     @cached_property
     def doc_tables(self) -> DocTables:
         """The doc table as last read; asked for while `reading` is held."""
+        from commonplace.index.sqlite.doc_table import DocTables
+
         return DocTables(queries())
 
     @cached_property
@@ -434,45 +432,3 @@ def empty(conn: sqlite3.Connection) -> None:
         numbers["dropped"] = numbers.get("dropped", 0) + 1
         conn.executemany("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", numbers.items())
         conn.execute("UPDATE state SET pruned = ?, texts_dropped = 1", (numbers["dropped"],))
-
-
-# Past so many moves reading every doc again is cheaper than fitting them in.
-MOVES_TAKEN = 2_000
-
-
-class DocTables:
-    """Keeps the last doc table that was read; its caller lets only one thread read at once.
-
-    Without it a search of 8,000 docs takes 23 ms instead of 9 besides the encoding.
-    """
-
-    def __init__(self, sql: Queries) -> None:
-        self._sql = sql
-        self._held: tuple[str, int, DocTable] | None = None
-
-    def table(self, conn: sqlite3.Connection) -> DocTable:
-        """Every doc as the caller's transaction sees them."""
-        name, newest, oldest = conn.execute(self._sql["read_doc_table_position"]).fetchone()
-        held = self._held
-        if held is not None and held[:2] == (name, newest):
-            return held[2]
-        table = None
-        if held is not None and held[0] == name and oldest - 1 <= held[1] <= newest:
-            table = self._updated(conn, held[2], held[1])
-        if table is None:
-            columns = np.stack(read_columns(conn, self._sql["list_doc_table"]))
-            table = ordered_table(columns, partial(self._turns, conn))
-        self._held = name, newest, table
-        return table
-
-    def _updated(self, conn: sqlite3.Connection, table: DocTable, seen: int) -> DocTable | None:
-        moved = read_column(conn, self._sql["list_moved"], {"seen": seen})
-        if len(moved) > MOVES_TAKEN:
-            return None
-        asked = {"ids": json.dumps(moved.tolist())}
-        fresh = np.stack(read_columns(conn, self._sql["list_doc_table_of"], asked))
-        return updated_table(table, moved, fresh, partial(self._turns, conn))
-
-    def _turns(self, conn: sqlite3.Connection, ids: Sequence[int]) -> Mapping[int, tuple[int, str]]:
-        found = conn.execute(self._sql["list_turns"], {"ids": json.dumps(ids)})
-        return {number: (turn, ref) for number, turn, ref in found}

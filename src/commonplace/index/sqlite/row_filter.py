@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from commonplace.core.clock import micros
 from commonplace.core.text import fold_name
-from commonplace.index.sqlite.docs import SECOND_BITS, plain, read_column, read_columns
+from commonplace.index.sqlite.doc_table import read_column, read_columns
+from commonplace.index.sqlite.docs import SECOND_BITS, plain
 
 if TYPE_CHECKING:
     import sqlite3

@@ -11,7 +11,8 @@ import numpy as np
 
 from commonplace.index.scoring.score import posting_of
 from commonplace.index.scoring.stems import question_stems
-from commonplace.index.sqlite.docs import prefix_end, read_column
+from commonplace.index.sqlite.doc_table import read_column
+from commonplace.index.sqlite.docs import prefix_end
 
 if TYPE_CHECKING:
     import sqlite3
