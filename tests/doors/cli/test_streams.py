@@ -73,22 +73,35 @@ def test_an_error_names_a_huge_value_by_its_ends(words):
     assert len(done.stderr) < 3000
 
 
-@pytest.mark.parametrize("words", [("doctor",), ("private", "write")], ids=" ".join)
-def test_a_machine_without_room_for_temporary_files_is_named(words, tmp_path, no_weights):
-    """Where no file may grow at all: `doctor` and an editor need one."""
+def where_no_file_grows(*words):
+    """What a command says where no file may grow at all."""
     import pty
     import resource
-
-    run("notebook", "write", "quays", "The north quay is closed.")
-    command = [sys.executable, "-m", "commonplace", *words]
 
     def limited():
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
     primary, terminal = pty.openpty()
+    command = [sys.executable, "-m", "commonplace", *words]
     done = subprocess.run(command, stdin=terminal, capture_output=True, preexec_fn=limited)
     os.close(primary)
     os.close(terminal)
+    return done
+
+
+def test_a_machine_without_room_for_temporary_files_is_named(no_weights):
+    """An editor needs one."""
+    done = where_no_file_grows("private", "write")
     assert done.returncode == 1
     assert b"temporary files" in done.stderr
     assert b"TMPDIR" in done.stderr
+
+
+def test_doctor_goes_on_where_the_disk_is_full(no_weights):
+    """It names each journal whose files cannot be written, once, and looks at the others."""
+    run("notebook", "write", "quays", "The north quay is closed.")
+    done = where_no_file_grows("doctor")
+    assert (done.returncode, done.stderr) == (1, b"")
+    problems = [x for x in done.stdout.decode().splitlines() if x.startswith("Problem")]
+    assert any("notebook" in x and "disk" in x for x in problems)
+    assert len(problems) == len(set(problems))

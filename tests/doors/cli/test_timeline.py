@@ -294,6 +294,18 @@ def test_memories_of_several_threads_are_told_apart(tmp_path):
     assert facts("timeline", "import-memories", file, "--thread", "q")["added"] == 1
 
 
+def test_a_fact_is_an_entry_like_any_other(tmp_path):
+    """A memory system's facts are listed, and are of the kind `raw` too."""
+    file = tmp_path / "facts.jsonl"
+    file.write_text('{"type": "fact", "content": "The north quay is closed."}\n')
+    facts("timeline", "import-memories", file)
+    (listed,) = facts("list")["items"]
+    assert (listed["text"], listed["kind"]) == ("The north quay is closed.", "fact")
+    for kind in ("raw", "fact"):
+        (found,) = facts("recall", "quay", "--kind", kind)["items"]
+        assert found["ref"] == listed["ref"]
+
+
 @needs_terminal
 def test_words_of_a_time_or_a_section_are_not_marked(monkeypatch):
     """Only those of a question are: no list without one marks what was typed."""

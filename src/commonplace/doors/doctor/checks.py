@@ -61,7 +61,8 @@ class Doctor:
             ("language", self._check_language),
         ]
         for part, check in checks:
-            for finding in _findings_of(check):
+            # What ends two looks at one journal, such as a full disk, is said once.
+            for finding in dict.fromkeys(_findings_of(check)):
                 if isinstance(finding, Problem):
                     report.problems.append((part, finding))
                 else:

@@ -88,6 +88,7 @@ def day_of(at: datetime, zone: tzinfo) -> str:
 
 _KINDS = {
     "raw": "recorded",
+    "fact": "recorded as a fact",
     "hourly_rollup": "summary of an hour",
     "daily_rollup": "summary of a day",
     "weekly_rollup": "summary of a week",

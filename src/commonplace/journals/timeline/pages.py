@@ -11,7 +11,7 @@ from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.text import first_words, opening
 from commonplace.core.values import EntryPreview, Page
-from commonplace.journals.timeline.entry import JOURNAL, TYPES, names_of, ref_of
+from commonplace.journals.timeline.entry import FACT, JOURNAL, TYPES, names_of, ref_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ class TimelinePages:
     """
 
     journal = JOURNAL
-    kinds = TYPES
+    kinds = (*TYPES, FACT)
     ref_form = f"{JOURNAL}:<id>"
 
     def __init__(

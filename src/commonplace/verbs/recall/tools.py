@@ -227,6 +227,8 @@ class RecallTools:
 def _filter(service: RecallService, journals: Sequence[str], kinds: Sequence[str]) -> Filter:
     if not journals and not kinds:
         return Filter()
+    from commonplace.journals.timeline.entry import indexed_kinds
+
     of_kind = list(dict.fromkeys(x for each in service.journals.values() for x in each.kinds))
     known = [*service.journals, *service.lost]
     for name in (each.strip().lower() for each in journals):
@@ -234,7 +236,7 @@ def _filter(service: RecallService, journals: Sequence[str], kinds: Sequence[str
             raise Invalid(f"Nothing is kept in {name} yet.", hint=f"Use {either(known)}.")
     return Filter(
         journals=_checked("journals", journals, known),
-        kinds=_checked("kinds", kinds, of_kind),
+        kinds=indexed_kinds(_checked("kinds", kinds, of_kind)),
     )
 
 

@@ -127,10 +127,12 @@ def _read(visit: Visit) -> _Form:
 
 
 def _answer(visit: Visit, service: RecallService, form: _Form) -> Mapping[str, object]:
+    from commonplace.journals.timeline.entry import indexed_kinds
+
     before = read_as_of(service, form.as_of)
     within = Filter(
         journals=form.journals,
-        kinds=form.kinds,
+        kinds=indexed_kinds(form.kinds),
         required_tags=form.tags,
         scopes=form.scopes,
         written_before=before,
