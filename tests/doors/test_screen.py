@@ -42,6 +42,7 @@ OF_PATH = 6
 """Pages of one address that are visited."""
 NO_ANSWER = {
     "mcp",
+    "chronicle mcp",
     "serve",
     "web",
     "hook",

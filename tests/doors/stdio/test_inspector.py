@@ -123,7 +123,7 @@ def test_the_inspector_finds_nothing_wrong_with_the_timelines_tools(tmp_path):
     flags = ("--toolsets", "timeline")
     done = inspect(tmp_path, "--method", "tools/list", "--strict", flags=flags)
     assert done.returncode == 0, done.stderr
-    assert len(json.loads(done.stdout)["tools"]) == 6
+    assert len(json.loads(done.stdout)["tools"]) == 7
 
 
 def test_the_inspector_uses_the_timeline(tmp_path):
