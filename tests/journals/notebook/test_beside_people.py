@@ -316,6 +316,29 @@ def test_doctor_names_a_stale_lock_and_brings_up_what_a_killed_write_left(book):
     assert (book.folder / "a.md").read_text() == "New.\n\n<!-- entry count: 2 -->\n"
 
 
+def test_a_killed_writers_lock_is_not_let_go_before_the_index_has_followed(book, monkeypatch):
+    """A commit that a person tries at that moment would take the overview back."""
+    notes = book.open()
+    version = notes.write("a", "x", overview="Old.").version
+    (book.folder / "other.txt").write_text("mine")
+    book.git("add", "other.txt")
+    write = 'notes.write("a", "y", overview="New.", base_version=where)'
+    ledger = book.folder.parent / "one.db"
+    assert dies(write, book.folder, ledger=ledger, at="before index", where=version)
+    unlink = os.unlink
+
+    def and_commit(path, **more):
+        unlink(path, **more)
+        if os.path.basename(path) == "index.lock":
+            book.git("commit", "-qm", "Other", check=False)
+
+    monkeypatch.setattr(os, "unlink", and_commit)
+    notes.write("b", "z")
+    log = book.git("log", "-1", "--grep=Other", "--format=", "--name-only").stdout
+    assert log == "other.txt\n"
+    assert notes.read_section("a").overview == "New."
+
+
 def test_what_a_reset_took_back_unasked_is_brought_again(book):
     """`git stash` resets to where the branch was when it began, though we wrote meanwhile."""
     notes = book.open()

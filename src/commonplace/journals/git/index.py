@@ -153,8 +153,12 @@ def _take_lock(repo: GitRepository, lock: Path) -> None:
             write_derived(lock, b"%s%d\n" % (_OURS, os.getpid()))
         except FileExistsError as exc:
             if repo.lock is not None and is_ours(lock):
+                # Taken over as it stands: between removing it and making it anew a person's commit
+                # could come, with an index that is behind what the killed process had written.
                 with contextlib.suppress(OSError):
-                    os.unlink(lock)
+                    os.utime(lock)
+                if is_ours(lock):
+                    return
             elif time.monotonic() > deadline or (age_s(lock) or 0) > WAIT_S:
                 raise IndexLocked(lock) from exc
             else:
