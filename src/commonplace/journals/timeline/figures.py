@@ -30,6 +30,9 @@ NAMED = ("blockers", "milestones")
 
 _MOST_NAMED = 100
 _LONGEST_NAMED = 220
+_LARGEST = 10**15
+"""A number beyond it counts nothing that a person does, and sums of such are none in JSON."""
+
 _PARTS = tuple(part for part, _ in COUNTED)
 _MEASURES = ("productivity_score", "hours_worked", "tasks_completed", "tasks_in_progress")
 
@@ -88,7 +91,7 @@ def counted_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _measure(value: object) -> Measure | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > _LARGEST:
         return None
     return Measure(count=1, total=value, least=value, most=value)
 
@@ -153,6 +156,7 @@ def parse_figures(stored: Mapping[str, Any]) -> Figures:
         measures={
             name: Measure(count=count, total=total, least=least, most=most)
             for name, (count, total, least, most) in stored.get("measures", {}).items()
+            if abs(total) <= _LARGEST * count  # earlier versions counted any number
         },
         **parts,
     )
