@@ -150,6 +150,19 @@ def test_doctor_names_links_that_lead_nowhere(book):
     assert found(notes) == []
 
 
+def test_a_link_to_what_another_branch_alone_has_leads_somewhere(book):
+    """A section and an entry of it, which lists show; one that no branch has is named."""
+    notes = book.open()
+    notes.write("web", "Begun.")
+    book.git("switch", "-q", "-c", "idea")
+    there = notes.write("api", "GraphQL.").entry
+    book.git("switch", "-q", "main")
+    entry = notes.write("web", f"See [[api]], api#{there.id} and [[else]].").entry
+    assert found(notes) == [f"{entry.ref} links to notebook:else, which is not there."]
+    book.git("branch", "-q", "-D", "idea")
+    assert len(found(notes)) == 3
+
+
 def test_doctor_names_a_link_that_may_be_of_several_entries(book):
     """Ids of one moment begin alike: it is not that there is none."""
     notes = book.open()

@@ -268,7 +268,7 @@ class NotebookReader:
 
     def find_broken_links(self) -> Iterator[BrokenLink]:
         """The links that lead nowhere now, with where they stand."""
-        self.ledger.catch_up()
+        self.branches.catch_up()
         sections = set(self.list_sections())
         reasons: dict[Link, str] = {}
         for link, source in self.ledger.list_links():
@@ -288,7 +288,7 @@ class NotebookReader:
                 return "is not there"
             return "has expired" if line.has_expired(self.clock()) else ""
         now = {link.section, self.ledger.current_name(link.section)}
-        return "" if now & sections else "is not there"
+        return "" if now & sections or self.branches.has_section(link.section) else "is not there"
 
     def _replaced(self, prefix: str) -> list[EntryLine]:
         (blob,) = self.repo.read_objects([prefix])
