@@ -165,6 +165,8 @@ def _diverse(
     if not kept:
         return kept
     least = policy.diverse * ranking.score[kept[0].row]
+    if kept[0].doc.kind in dict(policy.lower_kinds):
+        least *= numbers.PLACE_BESIDE_TURNS
     journals = [one.doc.journal for one in kept]
     for one in passed:
         if one.doc.journal in journals or ranking.score[one.row] < least:

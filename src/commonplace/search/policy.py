@@ -250,6 +250,10 @@ TURN_FACTOR = 0.9
 full where a question asks for what was said.
 Why: docs/decisions/0193-what-was-said-counts-nine-tenths.md."""
 
+PLACE_BESIDE_TURNS = 0.75 / TURN_FACTOR
+"""Where a turn is the best, another journal gets its place from so much less of that score: from
+what it got it at when a turn counted three quarters."""
+
 RECALL = Policy(
     meaning=0.5,
     words=0.5,
