@@ -9,6 +9,8 @@ import pytest
 from tests.verbs.notebook_world import NotebookWorld
 
 from commonplace.core.errors import Conflict, NotFound
+from commonplace.core.values import Since
+from commonplace.journals.notebook.source import NotebookSource
 
 
 @pytest.fixture
@@ -55,6 +57,21 @@ def test_entries_of_all_local_branches_are_listed_and_found_with_their_branch(wo
     assert listed(world) == found(world) == BOTH
     (line, _) = world("list_entries", path="api").text.splitlines()
     assert line.endswith(", on branch idea)")
+
+
+def test_of_one_second_what_rests_on_an_entry_is_the_newer(world):
+    """A branch that is made and written within a second: its entry stands above ours."""
+    world.write("fields", "camelCase.", days_ago=1)
+    git(world, "switch", "-q", "-c", "snake")
+    world.write("fields", "snake_case.", days_ago=1)
+    newest_first = ["snake_case.", "camelCase."]
+    assert list(listed(world, "fields")) == newest_first
+    git(world, "switch", "-q", "main")
+    assert list(listed(world, "fields")) == list(listed(world, "fields", branch="snake"))
+    assert list(listed(world, "fields")) == newest_first
+    since = Since(mark=None, stamps=lambda _prefix: {})
+    docs = {x.doc.text: x.doc for x in NotebookSource(world.notebook).scan(since)}
+    assert docs["snake_case."].turn > docs["camelCase."].turn > 0
 
 
 def test_an_entry_of_another_branch_is_opened_by_id_and_by_hash(world):

@@ -380,8 +380,9 @@ SELECT id, section, hash, at, summary, expires FROM entries
 WHERE id >= :low AND id < :high ORDER BY seq LIMIT 50;
 
 -- name: number
--- Where an entry stands in the order of the history.
-SELECT coalesce(max(seq), 0) FROM entries WHERE id = :id;
+-- Where an entry stands in the order of the history: those of other branches behind ours.
+SELECT coalesce((SELECT max(seq) FROM entries WHERE id = :id),
+    (SELECT 4503599627370496 + max(seq) FROM branch_entries WHERE id = :id), 0);
 
 -- name: newest_at
 -- When the newest of a section was, whether or not it has expired.
@@ -574,14 +575,15 @@ WHERE supersedes = :id AND expires > :now ORDER BY at DESC, seq DESC LIMIT 1;
 SELECT 1 FROM elsewhere WHERE section IN (SELECT value FROM json_each(:sections)) AND expires > :now LIMIT 1;
 
 -- name: newest_everywhere
--- Entries of a section on all branches, newest first, but those that have expired.
+-- Entries of a section on all branches, newest first, but those that have expired. Of one second what
+-- another branch holds is the newer: it may rest on ours, and ours rests on none of it.
 SELECT id, section, hash, at, summary, expires, branches FROM (
     SELECT id, section, hash, at, summary, expires, '[]' AS branches, 1 AS is_own, seq FROM entries
     WHERE section = :section AND expires > :now
     UNION ALL
     SELECT id, section, hash, at, summary, expires, branches, 0, seq FROM elsewhere
     WHERE section IN (SELECT value FROM json_each(:sections)) AND expires > :now)
-ORDER BY at DESC, is_own DESC, seq DESC LIMIT :length OFFSET :start;
+ORDER BY at DESC, is_own, seq DESC LIMIT :length OFFSET :start;
 
 -- name: newest_on_branch
 -- The same of one other branch; without: the commits that it does not hold, and our own does.
@@ -595,7 +597,7 @@ SELECT id, section, hash, at, summary, expires, branches FROM (
     SELECT id, section, hash, at, summary, expires, branches, 0, seq FROM elsewhere
     WHERE section IN (SELECT value FROM json_each(:sections)) AND expires > :now
       AND EXISTS (SELECT 1 FROM json_each(branches) WHERE value = :branch))
-ORDER BY at DESC, is_own DESC, seq DESC LIMIT :length OFFSET :start;
+ORDER BY at DESC, is_own, seq DESC LIMIT :length OFFSET :start;
 
 -- name: not_on_branch
 -- The entries that a branch does not hold; without: as above, branch: empty for our own.
