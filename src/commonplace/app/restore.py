@@ -35,11 +35,11 @@ from commonplace.journals.private.copy_record import (
     path_in_copy,
     render_record,
 )
-from commonplace.journals.private.note_words import path_in_trusted, trusted_of_path
 from commonplace.journals.private.places import SCHEME, SUFFIX
 from commonplace.journals.private.portable import relocated_text
 from commonplace.journals.private.project_roots import path_in_record, record_of_path
 from commonplace.journals.private.roots import project_digest
+from commonplace.journals.private.trusted_notes import path_in_trusted, trusted_of_path
 from commonplace.verbs.backup.manifest import BackupPlace
 from commonplace.verbs.backup.reading import open_backup
 from commonplace.verbs.backup.relocation import LARGEST_REGISTER, SETTINGS, Register, Relocation

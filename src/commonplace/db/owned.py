@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from commonplace.db.sqlite import HiddenRows, Transaction, Using
+    from commonplace.db.hiding import HiddenRows
+    from commonplace.db.sqlite import Transaction, Using
 
 _WAL_LIMIT = 4 * 1024 * 1024
 

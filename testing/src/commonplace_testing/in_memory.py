@@ -27,17 +27,10 @@ from commonplace.core.text import (
 )
 from commonplace.core.values import Counts, Doc, Drop, Put, Since, Tally, Unencoded
 from commonplace.index.scoring.doc_table import doc_table_of
-from commonplace.index.scoring.score import (
-    NO_COSINES,
-    Cosines,
-    Measured,
-    Posting,
-    candidates_of,
-    checked_passages,
-    checked_query,
-    links_on_the_way,
-)
+from commonplace.index.scoring.links import links_on_the_way
+from commonplace.index.scoring.score import NO_COSINES, Cosines, Measured, Posting, candidates_of
 from commonplace.index.scoring.stems import stems, tokens
+from commonplace.index.scoring.vectors import checked_passages, checked_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.doors.web.render import MOST, to_html
+from commonplace.doors.web.markdown import MOST, to_html
 
 ELEMENT = re.compile(r"</?([a-z0-9]+)")
 OURS = frozenset(

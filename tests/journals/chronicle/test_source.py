@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.values import Doc, Drop, Put, Since
+from commonplace.journals.chronicle.entry_stamps import LocalWrites
 from commonplace.journals.chronicle.journal import Author, Chronicle, doc_of
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
-from commonplace.journals.chronicle.times import LocalWrites
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
 make, rows = GOLDEN["make"], GOLDEN["rows"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cases import cases
 
-from commonplace.journals.memory.records import normalised
+from commonplace.journals.memory.text import normalised
 
 PIECES = st.lists(
     st.sampled_from(

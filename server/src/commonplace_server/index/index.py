@@ -26,13 +26,9 @@ from commonplace.core.values import (
     said,
     superseding_tag,
 )
-from commonplace.index.scoring.score import (
-    NO_COSINES,
-    Measured,
-    candidates_of,
-    checked_query,
-    links_on_the_way,
-)
+from commonplace.index.scoring.links import links_on_the_way
+from commonplace.index.scoring.score import NO_COSINES, Measured, candidates_of
+from commonplace.index.scoring.vectors import checked_query
 from commonplace.index.sqlite.docs import doc_of, instant, plain, prefix_end
 from commonplace_server.index.doc_cache import (
     FIRST,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from commonplace.index.scoring.score import checked_passages
+from commonplace.index.scoring.vectors import checked_passages
 from commonplace.index.sqlite.docs import plain
 from commonplace_server.index.docs import ref_id_of
 from commonplace_server.index.transaction import Floats, Longs

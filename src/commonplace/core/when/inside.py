@@ -36,7 +36,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
-from commonplace.core.when.days import COUNT, MONTHS, count_of, one_of
+from commonplace.core.when.days import MONTHS
 from commonplace.core.when.feasts import FEAST
 from commonplace.core.when.inside_words import (
     ADVERBS,
@@ -78,6 +78,7 @@ from commonplace.core.when.inside_words import (
     kind_of,
 )
 from commonplace.core.when.phrases import LONGEST_PHRASE, parse_named
+from commonplace.core.when.vague import in_plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -389,48 +390,3 @@ def _is_part(phrase: _Phrase) -> bool:
             token.word in TIME_WORDS | FEASTS for token in tokens[max(0, first - 4) : first - 1]
         )
     return phrase.lead not in PLACING | {"of"} and nearest in TIME_WORDS - PLURALS
-
-
-# What each unit is counted in, so that a half of it can be named.
-_SIZES = {
-    "second": ("seconds", 1),
-    "minute": ("seconds", 60),
-    "hour": ("seconds", 3600),
-    "day": ("days", 1),
-    "week": ("days", 7),
-    "month": ("days", 30),
-    "quarter": ("days", 91),
-    "year": ("days", 365),
-}
-_UNIT = one_of("unit", _SIZES)
-_FEW = "a few|few|several"
-_ABOUT = re.compile(rf"(?:about|around|roughly|approximately|nearly|almost) {COUNT} {_UNIT}s? ago")
-_RULES = tuple(
-    (re.compile(pattern), plain)
-    for pattern, plain in (
-        (r"recently|lately", "last 30 days"),
-        (r"the other day", "14 days ago to yesterday"),
-        (r"not (?:(?:too|so|that|very) )?long ago", "last 2 months"),
-        (r"(?:quite )?a while (?:ago|back)|some ?time ago", "365 days ago to 14 days ago"),
-        (rf"(?:{_FEW}|some) {_UNIT}s (?:ago|back)", r"5 \g<unit>s ago to 2 \g<unit>s ago"),
-        (rf"(?:the )?(?:(?:last|past) (?:few|several)|recent) {_UNIT}s", r"last 5 \g<unit>s"),
-        (r"(?:many )?years ago", "until 2 years ago"),
-        (rf"(?:many )?{_UNIT}s ago", r"10 \g<unit>s ago to 2 \g<unit>s ago"),
-    )
-)
-
-
-def in_plain_words(text: str) -> str | None:
-    """The wide time phrase that a vague one, in lower case, stands for; None for any other text.
-
-    Raises Invalid for a count of 0.
-    """
-    if found := _ABOUT.fullmatch(text):
-        base, size = _SIZES[found["unit"]]
-        long = size * count_of(found)
-        off = max(-(-size // 2), -(-long // 4))
-        return f"{long + off} {base} ago to {max(long - off, 1)} {base} ago"
-    for pattern, plain in _RULES:
-        if found := pattern.fullmatch(text):
-            return found.expand(plain)
-    return None

@@ -189,7 +189,7 @@ class SqliteOwnerIndex:
         """File vectors of present texts; see the port. Raises: Unavailable, Invalid."""
         if not encoded:
             return
-        from commonplace.index.scoring.score import checked_passages
+        from commonplace.index.scoring.vectors import checked_passages
 
         with self._file.using(write=True) as (conn, opened):
             with transaction(conn):
@@ -211,12 +211,8 @@ class SqliteOwnerIndex:
 
         Raises: Unavailable, Invalid.
         """
-        from commonplace.index.scoring.score import (
-            NO_COSINES,
-            Measured,
-            candidates_of,
-            checked_query,
-        )
+        from commonplace.index.scoring.score import NO_COSINES, Measured, candidates_of
+        from commonplace.index.scoring.vectors import checked_query
         from commonplace.index.sqlite.row_filter import filtered_table, row_filter_of
         from commonplace.index.sqlite.words import read_postings
 

@@ -19,7 +19,9 @@ from commonplace.core.errors import (
     Unavailable,
 )
 from commonplace.core.expiring import nothing_hidden
-from commonplace.db.sqlite import BUSY_S, HiddenRows, erase, snapshot, transaction, translated
+from commonplace.db.hiding import HiddenRows
+from commonplace.db.sqlite import BUSY_S, erase, snapshot, transaction, translated
+from commonplace.journals.chronicle.entry_stamps import EntryStamps, LocalWrites, SeenEvent
 from commonplace.journals.chronicle.event import (
     JOURNAL,
     SUPERSEDES,
@@ -52,14 +54,7 @@ from commonplace.journals.chronicle.layouts import (
     text_of,
     written,
 )
-from commonplace.journals.chronicle.times import (
-    EntryStamps,
-    LocalWrites,
-    SeenEvent,
-    columns_of,
-    render_created,
-    render_local,
-)
+from commonplace.journals.chronicle.times import columns_of, render_created, render_local
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

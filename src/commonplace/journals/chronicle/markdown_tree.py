@@ -30,6 +30,7 @@ from commonplace.core.files import (
 from commonplace.core.plain_files import open_plain, open_regular, take_lock
 from commonplace.core.plain_yaml import parse_yaml, render_yaml
 from commonplace.db.sqlite import BUSY_S
+from commonplace.journals.chronicle.entry_stamps import EntryStamps, LocalWrites, SeenEvent
 from commonplace.journals.chronicle.event import (
     JOURNAL,
     SUPERSEDES,
@@ -46,9 +47,6 @@ from commonplace.journals.chronicle.event import (
     written_apart,
 )
 from commonplace.journals.chronicle.times import (
-    EntryStamps,
-    LocalWrites,
-    SeenEvent,
     from_instant,
     local_of,
     parse_created,

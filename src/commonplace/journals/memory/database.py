@@ -10,9 +10,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from commonplace.core.expiring import nothing_hidden
+from commonplace.db.hiding import HiddenRows
 from commonplace.db.owned import OwnedDatabase
 from commonplace.db.queries import read_queries
-from commonplace.db.sqlite import BUSY_S, HiddenRows, transaction
+from commonplace.db.sqlite import BUSY_S, transaction
 
 if TYPE_CHECKING:
     import sqlite3

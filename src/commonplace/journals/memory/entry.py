@@ -29,9 +29,9 @@ from commonplace.journals.memory.records import (
     RecordDraft,
     Todo,
     former_ref_of,
-    normalised,
     ref_of,
 )
+from commonplace.journals.memory.text import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

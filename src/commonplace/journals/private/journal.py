@@ -52,7 +52,7 @@ from commonplace.journals.private.format import (
 from commonplace.journals.private.gitignore import IgnoredDays
 from commonplace.journals.private.keys import EntryKeys
 from commonplace.journals.private.markdown import split_frontmatter, split_sections
-from commonplace.journals.private.note_words import NEVER_TRUSTED, NoteWords, TrustedNotes
+from commonplace.journals.private.note_words import NEVER_TRUSTED, NoteWords
 from commonplace.journals.private.places import (
     SCHEME,
     EntryPlace,
@@ -70,6 +70,7 @@ from commonplace.journals.private.places import (
 from commonplace.journals.private.project_copies import ProjectCopies
 from commonplace.journals.private.project_roots import ProjectRoots
 from commonplace.journals.private.roots import FOLDER, project_root
+from commonplace.journals.private.trusted_notes import TrustedNotes
 from commonplace.journals.private.write import (
     NewText,
     ThoughtsWritten,

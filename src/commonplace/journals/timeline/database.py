@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import Unavailable
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.plain_files import add_line
+from commonplace.db.hiding import HiddenRows
 from commonplace.db.owned import OwnedDatabase, connect_erasing
-from commonplace.db.sqlite import HiddenRows, connect_read_only
+from commonplace.db.sqlite import connect_read_only
 from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:

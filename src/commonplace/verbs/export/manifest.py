@@ -5,25 +5,17 @@ Reads and writes no file; the bytes of a manifest are hostile until they are che
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import datetime  # noqa: TC003  a struct reads it at run time
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from commonplace.core.errors import Invalid
-from commonplace.core.redact import mapped_texts, texts_in
-from commonplace.core.text import opening, well_formed
+from commonplace.core.text import opening
 from commonplace.journals.table import JOURNAL_NAMES
 from commonplace.verbs.container import EXPORT_FORMAT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from commonplace.core.portable import PortableItem
-    from commonplace.core.redact import Screen
 
 VERSION = 2
 """The version of the schema; exports of a newer one are refused, those of an older one are read."""
@@ -139,58 +131,3 @@ def _check(manifest: ExportManifest) -> None:
             counted[journal] = counted.get(journal, 0) + each.items
     if counted != manifest.journals:
         raise Invalid("The export's counts of entries do not agree.", hint=_BY_HAND)
-
-
-_T = TypeVar("_T", bound="PortableItem")
-_BETWEEN = "\n\n"
-
-
-def screened_item(item: _T, screen: Screen) -> _T:
-    """An item with a mark in place of each secret; its refs and times stay."""
-    plain = msgspec.to_builtins(item)
-    texts = [
-        text for name, each in plain.items() if name not in _ADDRESSES for text in texts_in(each)
-    ]
-    # Most hold none, and one look at all of it is a third of a look at each.
-    if not screen.find(_BETWEEN.join(texts)):
-        return item
-    shown = {
-        name: each if name in _ADDRESSES else mapped_texts(each, screen.shown)
-        for name, each in plain.items()
-    }
-    return msgspec.convert(shown, type(item))
-
-
-_ADDRESSES = frozenset(
-    ("ref", "supersedes", "superseded_by", "kind", "type", "commit", "parents", "source", "parent")
-)
-
-
-def render_line(item: PortableItem) -> bytes:
-    """An item as a line of JSON."""
-    try:
-        return msgspec.json.encode(item) + b"\n"
-    except (OverflowError, UnicodeEncodeError, ValueError):
-        # A number beyond 64 bits, or half a surrogate pair, which another program wrote.
-        plain = mapped_texts(msgspec.to_builtins(item), well_formed)
-        return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
-def line_parser(item_type: Any) -> Callable[[bytes, str], Any]:
-    """A function that parses a line as an item; its second argument names the line in errors."""
-    decoder = msgspec.json.Decoder(item_type)
-
-    def parse(line: bytes, where: str) -> Any:
-        try:
-            item = decoder.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
-            raise Invalid(
-                f"{where} is not an entry: {exc}.",
-                hint="Make the export again, or use another one; nothing was imported.",
-            ) from exc
-        times = (getattr(item, name) for name in item.__struct_fields__)
-        if any(hasattr(x, "tzinfo") and x.tzinfo is None for x in times):
-            raise Invalid(f"{where} has a time without a zone.", hint="Add one, such as Z.")
-        return item
-
-    return parse

@@ -23,7 +23,8 @@ from commonplace.verbs.container import (
     ArchiveKind,
     checked_chunks,
 )
-from commonplace.verbs.export.manifest import line_parser, parse_export_manifest
+from commonplace.verbs.export.lines import line_parser
+from commonplace.verbs.export.manifest import parse_export_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,7 +18,7 @@ from commonplace.core.files import locked, make_folder, replace_file
 from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.ports import LocatesItems
 from commonplace.core.text import opening
-from commonplace.verbs.export.manifest import screened_item
+from commonplace.verbs.export.lines import screened_item
 from commonplace.verbs.export.reading import open_export
 from commonplace.verbs.export.writing import ExportWriter, write_export
 

@@ -26,6 +26,7 @@ from commonplace.verbs.container import (
     unlike_what_was_written,
     write_archive,
 )
+from commonplace.verbs.export.lines import render_line, screened_item
 from commonplace.verbs.export.manifest import (
     ENTRIES,
     SUMMARIES,
@@ -33,8 +34,6 @@ from commonplace.verbs.export.manifest import (
     ExportFile,
     ExportManifest,
     encode_export_manifest,
-    render_line,
-    screened_item,
 )
 from commonplace.verbs.export.reading import open_export, read_export_manifest
 
