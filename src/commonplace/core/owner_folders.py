@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from commonplace.core.digest import sha256_hex
@@ -49,7 +48,6 @@ def parse_owner(text: str) -> str:
     return owner
 
 
-@lru_cache(maxsize=1024)
 def owner_folder(owner: str) -> str:
     """The name of an owner's folder: safe on every filesystem, distinct even where case is ignored.
 
