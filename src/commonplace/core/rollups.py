@@ -94,6 +94,14 @@ def numbers_of(figures: Figures) -> dict[str, float | str]:
     return numbers
 
 
+def last_named(
+    named: Mapping[str, datetime], most: int | None = None
+) -> list[tuple[str, datetime]]:
+    """What entries named, each with when they did so last, oldest first; of many the last."""
+    listed = sorted(named.items(), key=lambda x: (x[1], x[0]))
+    return listed if most is None else listed[-most:]
+
+
 def render_numbers(numbers: Mapping[str, Any]) -> str:
     """The numbers of a period in a line, `3.5 hours worked, productivity 7`; empty for none."""
     shown = []

@@ -16,6 +16,7 @@ from commonplace.core.rollups import (
     Figures,
     Point,
     Summary,
+    last_named,
     numbers_of,
     ranked,
     render_numbers,
@@ -208,7 +209,7 @@ def named_lines(material: Material, *, without: Container[str] = ()) -> list[str
         if not named or label in without:
             continue
         lines += [f"{label}:"] if material.level == "hour" else ["", f"**{label}**:"]
-        latest = sorted(named.items(), key=lambda x: (x[1], x[0]))[-most:]
+        latest = last_named(named, most)
         lines += [f"• [{_when(at, material)}] {_ended(name)}" for name, at in latest]
         lines += [f"• and {len(named) - most} more"] if len(named) > most else []
     return lines

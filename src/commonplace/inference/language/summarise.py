@@ -17,7 +17,14 @@ from msgspec.structs import replace
 from commonplace.core.clock import local_date, render_date, to_local
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible
-from commonplace.core.rollups import NoSummary, Summary, numbers_of, ranked, render_numbers
+from commonplace.core.rollups import (
+    NoSummary,
+    Summary,
+    last_named,
+    numbers_of,
+    ranked,
+    render_numbers,
+)
 from commonplace.core.text import count_words, opening, words_text
 from commonplace.core.values import Passage, Question
 from commonplace.inference.language.extract import figures_lines, named_lines, text_of, title_of
@@ -318,8 +325,8 @@ def _counted(material: Material, *, left: int) -> Iterator[str]:
     for label, named in (("blockers", figures.blockers), ("milestones", figures.milestones)):
         if named:
             yield f"{label}:"
-            latest = sorted(named.items(), key=lambda x: (x[1], x[0]))[-_NAMES:]
-            yield from (f"- {render_date(local_date(at, material.zone))}: {x}" for x, at in latest)
+            for name, at in last_named(named, _NAMES):
+                yield f"- {render_date(local_date(at, material.zone))}: {name}"
     there = sum(bool(item.text) for item in material.items)
     if left < there:
         yield f"shown below: {left} of {there}"

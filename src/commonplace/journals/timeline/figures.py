@@ -9,7 +9,7 @@ from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.rollups import Figures, Measure
+from commonplace.core.rollups import Figures, Measure, last_named
 from commonplace.core.text import opening
 from commonplace.journals.timeline.entry import names_of
 
@@ -79,7 +79,7 @@ def _latest(named: Iterable[Mapping[str, datetime]]) -> dict[str, datetime]:
     for names in named:
         for name, at in names.items():
             last[name] = max(at, last.get(name, at))
-    return dict(sorted(last.items(), key=lambda x: (x[1], x[0]))[-_MOST_NAMED:])
+    return dict(last_named(last, _MOST_NAMED))
 
 
 def counted_of(metadata: Mapping[str, Any]) -> dict[str, Any]:

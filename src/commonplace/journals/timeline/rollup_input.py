@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from commonplace.core.clock import parse_time, period_key, render_time
-from commonplace.core.rollups import Figures, Item, Material, Point, numbers_of, ranked
+from commonplace.core.rollups import Figures, Item, Material, Point, last_named, numbers_of, ranked
 from commonplace.journals.timeline.due_periods import MADE_FROM, PeriodSpan, smaller_of
 from commonplace.journals.timeline.entry import (
     JOURNAL,
@@ -345,8 +345,8 @@ def facts_of(
     if found.expected:
         facts["coverage"] = {"present": len(found.parts), "expected": found.expected}
     for part in NAMED:
-        if names := [*getattr(figures, part)]:
-            facts[part] = names[-_NAMES_KEPT:]
+        if named := last_named(getattr(figures, part), _NAMES_KEPT):
+            facts[part] = [name for name, _ in named]
     return {**facts, **numbers_of(figures)}
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from commonplace.core.clock import parse_time, period_key, render_time
 from commonplace.core.errors import Invalid
-from commonplace.core.rollups import Figures, numbers_of, ranked
+from commonplace.core.rollups import Figures, last_named, numbers_of, ranked
 from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.figures import NAMED
 
@@ -141,5 +141,9 @@ def _figures_dict(figures: Figures) -> dict[str, Any]:
         "projects": {name: figures.projects[name] for name in ranked(figures.projects, _SHOWN)},
         "tags": {name: figures.tags[name] for name in ranked(figures.tags, _SHOWN)},
         **numbers_of(figures),
-        **{part: names for part in NAMED if (names := [*getattr(figures, part)])},
+        **{
+            part: [name for name, _ in named]
+            for part in NAMED
+            if (named := last_named(getattr(figures, part)))
+        },
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import local_date
 from commonplace.core.fence import visible_line
-from commonplace.core.rollups import numbers_of, ranked, render_numbers
+from commonplace.core.rollups import last_named, numbers_of, ranked, render_numbers
 from commonplace.core.text import counted
 
 if TYPE_CHECKING:
@@ -106,8 +106,7 @@ def _total_lines(total: Figures, zone: tzinfo) -> Iterator[str]:
     for label, named in (("Milestones", total.milestones), ("Blockers", total.blockers)):
         if named:
             yield f"{label}:"
-            latest = sorted(named.items(), key=lambda x: (x[1], x[0]))
-            for name, at in latest[-_NAMES_SHOWN:]:
+            for name, at in last_named(named, _NAMES_SHOWN):
                 yield f"• [{local_date(at, zone).isoformat()}] {visible_line(name)}"
             if len(named) > _NAMES_SHOWN:
                 yield f"• and {len(named) - _NAMES_SHOWN} more"

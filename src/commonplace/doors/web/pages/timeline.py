@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import local_date, render_date, render_interval
-from commonplace.core.rollups import numbers_of, ranked, render_numbers
+from commonplace.core.rollups import last_named, numbers_of, ranked, render_numbers
 from commonplace.core.values import Interval
 from commonplace.doors.web.charts import Bar, Dot, bars, line
 from commonplace.doors.web.pages.calendar import MOST_WAIT_S
@@ -117,7 +117,7 @@ def _drawn(visit: Visit, trends: Trends) -> Mapping[str, object]:
             title,
             [
                 (visit.shown(name), render_date(local_date(at, visit.zone)))
-                for name, at in sorted(last.items(), key=lambda x: (x[1], x[0]), reverse=True)
+                for name, at in reversed(last_named(last))
             ],
         )
         for title, last in (("Milestones", total.milestones), ("Blockers", total.blockers))
