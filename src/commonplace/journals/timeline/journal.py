@@ -588,7 +588,7 @@ def _query_values(
         "before": before or _BEYOND,
         "before_seq": int(seq or 0),
         "types": json.dumps(list(types)) if types else "",
-        "facts": FACT if FACT in types else None,
+        "facts": FACT if FACT in types else "",
         "limit": limit,
     }
 

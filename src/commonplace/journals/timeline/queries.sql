@@ -477,7 +477,7 @@ ORDER BY timestamp DESC, seq DESC LIMIT :limit;
 -- name: range
 -- Shown entries of a level that overlap a span, newest first, from a place on. A rollup's time is
 -- the last instant of its period, and it begins no earlier than `reach` says. facts: the type of
--- memory that is listed whatever `types` says of raw entries; NULL for none.
+-- memory that is listed whatever `types` says of raw entries; empty for none.
 SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
     rollup_level, status, created_at, updated_at, tz, hash, parent_id
 FROM journal_entries
@@ -487,7 +487,7 @@ WHERE rollup_level = :level AND timestamp >= :start AND timestamp < :reach
   AND status = 'active' AND content <> ''
   AND (
     :types = '' OR entry_type IN (SELECT value FROM json_each(:types))
-    OR (entry_type = 'raw' AND json_extract(metadata, '$.memory_type') = :facts)
+    OR (:facts <> '' AND entry_type = 'raw' AND json_extract(metadata, '$.memory_type') = :facts)
   )
 ORDER BY timestamp DESC, seq DESC LIMIT :limit;
 
