@@ -24,7 +24,7 @@ Unit: TypeAlias = Literal["day", "week", "month", "quarter", "year"]
 
 # They lie beside the zones: what this machine is set to, and clocks and rules that are no place's.
 _NO_ZONES = frozenset({"localtime", "posixrules", "Factory", "posix", "right"})
-_MONTHS = (
+MONTH_NAMES = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
@@ -351,7 +351,7 @@ def parse_time(text: str) -> datetime:
 
 def render_date(day: date) -> str:
     """The date in words, in any locale: `7 May 2023`."""
-    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+    return f"{day.day} {MONTH_NAMES[day.month - 1]} {day.year}"
 
 
 def render_interval(interval: Interval, zone: tzinfo) -> str:

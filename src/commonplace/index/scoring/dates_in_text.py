@@ -6,15 +6,14 @@ Never guesses which of two numbers is the month, and never reads a day without i
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-TYPE_CHECKING = False
+from commonplace.core.clock import MONTH_NAMES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MONTH_NAMES = (
-    "january february march april may june july august september october november december".split()
-)
+_MONTH_NAMES = [name.lower() for name in MONTH_NAMES]
 _MONTHS = [name[:3] for name in _MONTH_NAMES]
 _ENDINGS = "uary|ruary|ch|il|e|y|ust|t(?:ember)?|ober|ember"
 _LONGEST_MONTH = 31
