@@ -18,7 +18,7 @@ from commonplace.journals.git.history import read_history
 from commonplace.journals.git.run import LONG_TIMEOUT_S
 from commonplace.journals.notebook.format import ref_of
 from commonplace.journals.notebook.history_rows import EndRow, MoveRow, rows_of
-from commonplace.journals.notebook.ledger import BRANCH_TABLES, lines_of
+from commonplace.journals.notebook.ledger import BRANCH_TABLES, lines_of, queries
 
 if TYPE_CHECKING:
     import sqlite3
@@ -107,7 +107,7 @@ class OtherBranches:
             # What an entry says that had expired may be shown again.
             is_whole, come = True, self._commits(tips, own)
         with self._ledger.writing() as conn:
-            sql = self._ledger.sql
+            sql = queries()
             found = conn.execute(sql["branches"]).fetchone()
             is_same = (None if found is None else dict(json.loads(found[0]))) == known
             if not is_same or conn.execute(sql["state"]).fetchone()[1] != head:
@@ -136,7 +136,7 @@ class OtherBranches:
         return bool(self._repo.git.run(asked, timeout_s=LONG_TIMEOUT_S).out.strip())
 
     def _add(self, conn: sqlite3.Connection, commits: Sequence[Commit]) -> None:
-        sql = self._ledger.sql
+        sql = queries()
         for commit in commits:
             rows = list(rows_of(commit))
             move = next((x for x in rows if isinstance(x, MoveRow)), None)
@@ -152,7 +152,7 @@ class OtherBranches:
 
     def _place(self, conn: sqlite3.Connection, others: Mapping[str, str]) -> None:
         """Say of each entry where it is, and which branches hold it; one commit of it is shown."""
-        sql = self._ledger.sql
+        sql = queries()
         commits = conn.execute(sql["branch_commits"]).fetchall()
         parents = {name: above.split() for name, above, _, _ in commits}
         names, bits = sorted(others), dict.fromkeys(parents, 0)

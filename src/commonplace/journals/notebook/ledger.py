@@ -67,7 +67,8 @@ _AT_ONCE = 200
 
 
 @cache
-def _sql() -> Mapping[str, str]:
+def queries() -> Mapping[str, str]:
+    """The named queries of the ledger."""
     return read_queries("commonplace.journals.notebook", "ledger.sql")
 
 
@@ -216,9 +217,9 @@ class Ledger:
         with self._open().using() as conn, translated(self._path):
             with transaction(conn):
                 asked = [{"id": entry_id} for entry_id in entry_ids]
-                changed = conn.executemany(_sql()["sweep"], asked).rowcount
-                changed += conn.executemany(_sql()["sweep_elsewhere"], asked).rowcount
-                conn.executemany(_sql()["sweep_links"], asked)
+                changed = conn.executemany(queries()["sweep"], asked).rowcount
+                changed += conn.executemany(queries()["sweep_elsewhere"], asked).rowcount
+                conn.executemany(queries()["sweep_links"], asked)
             if changed > 0:
                 erase(conn)
 
@@ -242,7 +243,7 @@ class Ledger:
         made = sha256()
         with self._open().using() as conn, translated(self._path):
             for query in ("all_entries", "all_moves", "held_links"):
-                for row in conn.execute(_sql()[query]):
+                for row in conn.execute(queries()[query]):
                     made.update(repr(row).encode("utf-8", "surrogateescape"))
         return str(made.hexdigest())
 
@@ -449,11 +450,6 @@ class Ledger:
                 names.append(old)
         return names
 
-    @property
-    def sql(self) -> Mapping[str, str]:
-        """Its queries by name."""
-        return _sql()
-
     def now(self) -> float:
         """The present, in seconds since 1970."""
         return self._clock().timestamp()
@@ -468,7 +464,7 @@ class Ledger:
         """What one query finds."""
         asked = {"now": self.now(), **values}
         with self._open().using() as conn:
-            return conn.execute(_sql()[query], asked).fetchall()
+            return conn.execute(queries()[query], asked).fetchall()
 
     def _head(self) -> str:
         return str(self.ask("state")[0][1])
@@ -536,10 +532,10 @@ class Ledger:
             step.swept.extend(self._swept([*step.gone, *step.come]))
         try:
             with self._open().using() as conn, transaction(conn):
-                if conn.execute(_sql()["state"]).fetchone() != (_LAYOUT, at):
+                if conn.execute(queries()["state"]).fetchone() != (_LAYOUT, at):
                     return False
                 _take_step(conn, step)
-                conn.execute(_sql()["set_state"], {"head": head})
+                conn.execute(queries()["set_state"], {"head": head})
         except _NeedsWholeHistory:
             return self._apply(self._whole(head), at=at, head=head)
         return True
@@ -576,11 +572,11 @@ class Ledger:
         database = Database(self._path, open_connection=partial(connect, synchronous="normal"))
         try:
             with database.using() as conn, translated(self._path), transaction(conn):
-                conn.execute(_sql()["create_state"])
-                conn.execute(_sql()["begin_state"], {"layout": _LAYOUT})
-                is_known = conn.execute(_sql()["state"]).fetchone()[0] == _LAYOUT
+                conn.execute(queries()["create_state"])
+                conn.execute(queries()["begin_state"], {"layout": _LAYOUT})
+                is_known = conn.execute(queries()["state"]).fetchone()[0] == _LAYOUT
                 for name in _TABLES if is_known else ():
-                    conn.execute(_sql()[f"create_{name}"])
+                    conn.execute(queries()[f"create_{name}"])
         except BaseException:
             database.close()
             raise
@@ -592,7 +588,7 @@ class Ledger:
 
 def _take_step(conn: sqlite3.Connection, step: _Step) -> None:
     """Take out what is gone, and file what has come. Raises: _NeedsWholeHistory."""
-    sql = _sql()
+    sql = queries()
     gone = [x for x in step.gone if isinstance(x, dict)]
     for table in ("entries", "moves", "merges", "ends", "links") if step.whole else ():
         conn.execute(sql[f"clear_{table}"])
@@ -614,7 +610,7 @@ def _take_step(conn: sqlite3.Connection, step: _Step) -> None:
 
 def _settle_ends(conn: sqlite3.Connection, step: _Step) -> None:
     """File the commits that say when entries expire, and what follows for those entries."""
-    sql = _sql()
+    sql = queries()
     gone = [x for x in step.gone if isinstance(x, EndRow)]
     conn.executemany(sql["drop_end"], [{"hash": x.hash} for x in gone])
     come = [to_builtins(x) for x in step.come if isinstance(x, EndRow)]
@@ -632,7 +628,7 @@ def _settle_ends(conn: sqlite3.Connection, step: _Step) -> None:
 
 def _put_links(conn: sqlite3.Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Put the links of texts in the place of those that they had."""
-    sql = _sql()
+    sql = queries()
     conn.executemany(sql["drop_links"], rows)
     links = ({**row, "section": x.section, "entry": x.entry} for row in rows for x in row["links"])
     conn.executemany(sql["add_link"], links)
@@ -640,7 +636,7 @@ def _put_links(conn: sqlite3.Connection, rows: Sequence[dict[str, Any]]) -> None
 
 def _add(conn: sqlite3.Connection, rows: Iterable[HistoryRow]) -> None:
     """File entries, moves and merges, in the order of the history."""
-    sql = _sql()
+    sql = queries()
     for is_entry, same in groupby(rows, lambda x: isinstance(x, dict)):
         if is_entry:
             conn.executemany(sql["add_entry"], (x for x in same if isinstance(x, dict)))

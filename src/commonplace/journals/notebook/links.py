@@ -71,16 +71,13 @@ def links_of(text: str) -> tuple[Link, ...]:
         if match[0] in read:
             continue
         read.add(match[0])
-        link = _link_to(match["named"]) if match["named"] else _bare_link(match)
+        named = match["named"]
+        link = _link_to(named) if named else _link(match["path"], match["id"].lower())
         if link is not None:
             found[link] = None
             if len(found) == MOST_LINKS:
                 break
     return tuple(found)
-
-
-def _bare_link(match: re.Match[str]) -> Link | None:
-    return _link(match["path"], match["id"].lower())
 
 
 def _link_to(named: str) -> Link | None:

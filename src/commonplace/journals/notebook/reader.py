@@ -98,6 +98,14 @@ class TocNode(Struct, frozen=True, kw_only=True):
     below: int = 0
 
 
+def entry_at(line: EntryLine, content: bytes) -> NotebookEntry:
+    """The entry of a line of the ledger. content: Of its commit, as git keeps it."""
+    commit = parse_commit(line.hash, content)
+    message = parse_message(commit.message)
+    entry = entry_of(commit, message, section=line.section, entry_id=line.id)
+    return replace(entry, expires=line.expires, branches=line.branches)
+
+
 class NotebookReader:
     """One owner's notebook in one git repository, to be read; see `Notebook`.
 
@@ -220,10 +228,7 @@ class NotebookReader:
         (blob,) = self.repo.read_objects([line.hash])
         if blob is None or blob.kind != "commit":
             raise _no_entry(wanted)
-        found = parse_commit(line.hash, blob.content)
-        message = parse_message(found.message)
-        entry = entry_of(found, message, section=line.section, entry_id=line.id)
-        return replace(entry, expires=line.expires, branches=line.branches)
+        return entry_at(line, blob.content)
 
     def find_line(self, address: SectionAddress) -> EntryLine:
         """Where an address leads to, also where that has expired."""

@@ -14,7 +14,7 @@ from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist
 from commonplace.core.values import Doc, Drop, Put, superseding_tags
-from commonplace.journals.git.history import parse_commit, read_history
+from commonplace.journals.git.history import read_history
 from commonplace.journals.git.trees import compare_trees
 from commonplace.journals.notebook.format import (
     ENTRY,
@@ -22,7 +22,6 @@ from commonplace.journals.notebook.format import (
     OVERVIEW,
     branch_tags,
     entries_of,
-    entry_of,
     parse_file,
     parse_message,
     ref_of,
@@ -31,6 +30,7 @@ from commonplace.journals.notebook.format import (
     written_of,
 )
 from commonplace.journals.notebook.names import SectionAddress, file_of, find_section
+from commonplace.journals.notebook.reader import entry_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -188,9 +188,7 @@ class NotebookSource:
             for ref, blob in zip(some, blobs, strict=True):
                 line, tags = held[ref]
                 if blob is not None:
-                    commit = parse_commit(line.hash, blob.content)
-                    message = parse_message(commit.message)
-                    entry = entry_of(commit, message, section=line.section, entry_id=line.id)
+                    entry = entry_at(line, blob.content)
                     doc = entry_doc(self._notebook, entry, section=line.section)
                     yield Put(replace(doc, tags=tuple(tags), stamp=stamps[ref]))
         for ref, stamp in known.items():
