@@ -67,7 +67,7 @@ NO_TEXT = {
     "journals.private.gitignore": "a .gitignore",
     "journals.private.keys": "refs, by hashes of keys",
     "journals.private.project_roots": "paths of projects",
-    "journals.private.note_words": "paths and hashes of notes",
+    "journals.private.trusted_notes": "paths and hashes of notes",
     "journals.transcripts.copy_queue": "paths of sessions",
     "verbs.backup.copies": "paths of copies",
     "verbs.container": "what backups and exports are written with",
