@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import find_period_key
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.ports import Leasing
+from commonplace.core.leases import Lease
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,7 +116,7 @@ class CatchingUp:
 
     def _run_at_start(self) -> None:
         try:
-            if not self._service().rolls_up or not self._take_lease():
+            if not self._service().rolls_up or not self._lease.take():
                 return
             try:
                 self._begin("", wait_s=0)
@@ -133,17 +133,16 @@ class CatchingUp:
             if not self._stopping.is_set():  # else what it works with was closed
                 _log.exception("The timeline was not rolled up at the start")
 
-    def _take_lease(self) -> bool:
-        index = self._index()
-        return not isinstance(index, Leasing) or index.take_lease(LEASE, self._holder, LEASE_S)
+    @property
+    def _lease(self) -> Lease:
+        return Lease(self._index(), LEASE, self._holder, LEASE_S)
 
     def _renew_lease(self) -> None:
-        self._take_lease()
+        self._lease.take()
 
     def _drop_lease(self) -> None:
         with suppress(CommonplaceError):
-            if isinstance(index := self._index(), Leasing):
-                index.drop_lease(LEASE, self._holder)
+            self._lease.drop()
 
     def _run(self, key: str) -> None:
         service = self._service()

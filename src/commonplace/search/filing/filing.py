@@ -21,7 +21,8 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import nothing_hidden
-from commonplace.core.ports import Erasing, Forgetting, KeepsVectors, Leasing
+from commonplace.core.leases import Lease
+from commonplace.core.ports import Erasing, Forgetting, KeepsVectors
 from commonplace.core.values import Drop, Put, Unencoded
 from commonplace.search import policy
 from commonplace.search.filing.batches import (
@@ -106,7 +107,8 @@ class Filing:
         expire: Callable[[], object] | None = None,
     ) -> None:
         self._index, self._sources, self._encoder = index, sources, encoder
-        self._holder, self._monotonic, self._shows_paths = holder, monotonic, shows_paths
+        self._monotonic, self._shows_paths = monotonic, shows_paths
+        self._lease = Lease(index, _ENCODING, holder, policy.LEASE_S)
         self._quoting, self._elsewhere, self._observer = quoting, elsewhere, observer
         self._hidden, self._expire = hidden, expire
         self._expiring = threading.Lock()
@@ -422,9 +424,8 @@ class Filing:
         if self._worker is not None and self._worker is not threading.current_thread():
             self._worker.join(wait_s)
             # A process that ends in the midst of a long text keeps no other from going on.
-            if isinstance(self._index, Leasing):
-                with suppress(CommonplaceError):
-                    self._index.drop_lease(_ENCODING, self._holder)
+            with suppress(CommonplaceError):
+                self._lease.drop()
         for indexer in indexers:
             indexer.join(max(deadline - time.monotonic(), 0.0))
 
@@ -483,7 +484,7 @@ class Filing:
 
     def _encode_missing(self, encoder: Encoder, progress: Callable[[int, int], None] | None) -> int:
         made = 0
-        if not self._lease():
+        if not self._lease.take():
             # Another process is at it; whether it comes to the end is to be seen.
             self._all_made = False
             return made
@@ -491,7 +492,7 @@ class Filing:
         limit = policy.ENCODE_BATCH
         left, counted_at = 0, -math.inf
         try:
-            while not self._interrupted(progress) and self._lease():
+            while not self._interrupted(progress) and self._lease.take():
                 docs = self._index.unencoded(encoder.identity, limit)
                 if not docs:
                     if self._fill_places(encoder, tried, progress):
@@ -509,11 +510,10 @@ class Filing:
                     left -= len(group)
                     if progress is not None:
                         progress(made, max(left, 0))
-                    if self._interrupted(progress) or not self._lease():
+                    if self._interrupted(progress) or not self._lease.take():
                         break
         finally:
-            if isinstance(self._index, Leasing):
-                self._index.drop_lease(_ENCODING, self._holder)
+            self._lease.drop()
         return made
 
     def _interrupted(self, progress: object) -> bool:
@@ -521,11 +521,6 @@ class Filing:
         # side both take three times as long, and until the words are filed nothing else finds them.
         waits = self._asked > self._done or any(x.is_busy for x in [*self._indexers, *self._others])
         return self._closed or (progress is None and waits)
-
-    def _lease(self) -> bool:
-        if not isinstance(self._index, Leasing):
-            return True
-        return self._index.take_lease(_ENCODING, self._holder, policy.LEASE_S)
 
     def _put_vectors(
         self, encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]], vectors: Vector
