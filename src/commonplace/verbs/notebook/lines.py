@@ -427,7 +427,7 @@ def clashes_answer(clashes: Sequence[OverviewClash], zone: tzinfo) -> Answer:
             fenced(clash.ours, ours),
             "",
         ]
-    lines.append(f"{_how([clash.section for clash in clashes])}, then sync again.")
+    lines.append(f"{_how([clash.section for clash in clashes])}.")
     return answer_of(
         lines,
         lambda: {
