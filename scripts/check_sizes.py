@@ -23,7 +23,7 @@ MOST_LONG_FUNCTIONS = 30
 
 ROOMS = {
     "src/commonplace": 1500,
-    "src/commonplace/app": 5000,
+    "src/commonplace/app": 5250,
     "src/commonplace/config": 2000,
     "src/commonplace/core": 10500,
     "src/commonplace/db": 1250,
@@ -59,6 +59,7 @@ ROOMS = {
     "src/commonplace/verbs/private": 1000,
     "src/commonplace/verbs/recall": 1500,
     "src/commonplace/verbs/timeline": 2500,
+    "src/commonplace/verbs/today": 500,
     "src/commonplace/verbs/transcripts": 1250,
     "server/src/commonplace_server": 8500,
     "chroma/src/commonplace_chroma": 750,
