@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from commonplace.verbs.projects import ProjectService
     from commonplace.verbs.recall.prompt import PromptService
     from commonplace.verbs.timeline.commands import TimelineCommands
+    from commonplace.verbs.today.service import TodayService
     from commonplace.verbs.toolset import Toolset
 
 SWEEP_WAITS_S = 2.0
@@ -269,6 +270,18 @@ class App(OwnerContext):
         from commonplace.core.scratch import FOLDER, ScratchFolders
 
         return ScratchFolders(folder=self.settings.home / FOLDER)
+
+    def today(self) -> TodayService:
+        """The verbs of Today: what is new, told, open, of this day, and what waits."""
+        from commonplace.app.wiring.today import TodayWiring
+
+        return TodayWiring(
+            context=self,
+            recall=self.recall,
+            private=self.private,
+            notebook=self.notebook,
+            transcripts=self.transcripts,
+        ).service()
 
     def copies(self) -> Copies:
         """The list of the backups and exports that were made of this home."""

@@ -25,7 +25,7 @@ from commonplace.config.toml_edit import set_toml_value
 from commonplace.config.values import parse_folder, parse_path
 from commonplace.core.clock import utc_now
 from commonplace.core.scratch import scratch_folder_aside
-from commonplace.core.time_book import EXPIRING, REPLACED
+from commonplace.core.time_book import EXPIRING, REPLACED, SEEN
 from commonplace.core.toml import parse_toml
 from commonplace.journals.chronicle.trust import path_in_request, request_of_path
 from commonplace.journals.private.copy_record import (
@@ -249,7 +249,7 @@ class _RelocatedNotes:
                 relocated = relocated_text(text, *scopes)
                 if relocated != text:
                     self._contents[name] = relocated.encode("utf-8", "surrogateescape")
-        for folder in (EXPIRING, REPLACED):
+        for folder in (EXPIRING, REPLACED, SEEN):
             book = self._files.get(f"{owner}{folder}/entries.json")
             if book is not None and book.size <= LARGEST_REGISTER:
                 self._relocate_book(book, *scopes)

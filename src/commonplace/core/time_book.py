@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     TimesWithin: TypeAlias = Literal["all", "file"]
     """Which times: of all journals, or of those alone whose times stand in the file."""
 
-EXPIRING, REPLACED = "expiring", "replaced"
-"""The folders of an owner's files: when entries expire, and when one that is gone replaced them."""
+EXPIRING, REPLACED, SEEN = "expiring", "replaced", "seen"
+"""The folders of an owner's files: when entries expire, when one that is gone replaced them, and
+when their owner looked at them."""
 
 _NAME = "entries.json"
 
@@ -75,7 +76,7 @@ class TimeBook:
 
     Args:
         owner_folder: The owner's folder; it is made at the first write.
-        folder: The file's own, in that one: `EXPIRING` or `REPLACED`.
+        folder: The file's own, in that one: `EXPIRING`, `REPLACED` or `SEEN`.
         elsewhere: What keeps the times of a journal on a server; None where there is none.
     """
 
@@ -196,7 +197,7 @@ class TimeBook:
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError, TypeError, AttributeError, RecursionError) as exc:
-            if self._folder.name == REPLACED:
+            if self._folder.name != EXPIRING:
                 return {}
             raise Unavailable(
                 f"{self._path}, which says when entries expire, cannot be read.",

@@ -88,6 +88,17 @@ class BriefFiles:
         """What is kept of a project; None where there is no file, or none of this version."""
         return _parse(self._content(root))
 
+    def list_roots(self) -> list[str]:
+        """The folders of the projects of which something is kept, sorted. Raises: OSError."""
+        if not os.path.isdir(self.folder):
+            return []
+        found = []
+        for path in self._list():
+            with suppress(OSError), open_regular(path) as file:
+                kept = _parse(file.read(_LARGEST))
+                found.append(kept.root if kept else EVERYWHERE)
+        return sorted({root for root in found if root != EVERYWHERE})
+
     def _content(self, root: str) -> bytes:
         try:
             with open_regular(self._path(root)) as file:

@@ -55,8 +55,10 @@ def render_brief(
     tokens: float,
     local: Callable[[float], str],
     screen: Callable[[str], str] = str,
-) -> str:
-    """The text of a brief; empty where there is nothing to say, or no room to say it.
+) -> tuple[str, dict[str, int]]:
+    """The text of a brief, empty where there is nothing to say or no room to say it.
+
+    With it how many items of each part it holds: the first ones.
 
     The parts take turns: each has its first line before any has its second, so that none crowds
     out the others.
@@ -71,21 +73,32 @@ def render_brief(
     """
     frame = [OPENING, _plain(head), *([_plain(note)] if note else []), CLOSING]
     room = int(tokens) * TOKEN_BYTES - sum(_size(line) for line in frame)
+    taken, room = _fitting(parts, room, lambda item: render_item(item, local, screen))
+    shown = [x for name, lines in taken.items() if lines for x in ("", f"{TITLES[name]}:", *lines)]
+    counts = {name: len(lines) for name, lines in taken.items()}
+    if not shown and not (note and room >= 0):
+        return "", counts
+    return "\n".join([*frame[:-1], *shown, CLOSING]), counts
+
+
+def _fitting(
+    parts: Mapping[str, Sequence[BriefItem]], room: int, render: Callable[[BriefItem], str]
+) -> tuple[dict[str, list[str]], int]:
+    """The lines of each part that there is room for, and the bytes that are left."""
     taken: dict[str, list[str]] = {name: [] for name in TITLES}
     waiting = {name: list(parts.get(name, ())) for name in TITLES}
     while any(waiting.values()):
         for name, items in waiting.items():
             if not items:
                 continue
-            line = render_item(items.pop(0), local, screen)
+            line = render(items.pop(0))
             title = 0 if taken[name] else _size(TITLES[name]) + 2
             if _size(line) + title <= room:
                 room -= _size(line) + title
                 taken[name].append(line)
             else:
                 items.clear()
-    shown = [x for name, lines in taken.items() if lines for x in ("", f"{TITLES[name]}:", *lines)]
-    return "\n".join([*frame[:-1], *shown, CLOSING]) if shown or (note and room >= 0) else ""
+    return taken, room
 
 
 def render_recalled(items: Sequence[BriefItem], local: Callable[[float], str]) -> str:

@@ -84,13 +84,17 @@ class Brief:
     Args:
         text: What a session is given; empty where there is nothing.
         parts: What it was made from, by part: more than the text may have had room for.
+        counts: How many of each part the text holds: the first ones.
     """
 
-    __slots__ = ("parts", "text")
+    __slots__ = ("counts", "parts", "text")
 
-    def __init__(self, text: str, parts: dict[str, list[BriefItem]]) -> None:
+    def __init__(
+        self, text: str, parts: dict[str, list[BriefItem]], counts: dict[str, int]
+    ) -> None:
         self.text = text
         self.parts = parts
+        self.counts = counts
 
 
 def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
@@ -101,7 +105,7 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
         question: Of which project and session.
     """
     if not settings["brief.tokens"]:
-        return Brief("", {})
+        return Brief("", {}, {})
     files = BriefFiles(settings.owner_folder)
     roots = [EVERYWHERE, *([question.project] if question.project else [])]
     kept = [files.read(root) for root in roots]
@@ -117,7 +121,7 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
     note = NOT_MADE if kept[-1] is None else kept[-1].notice
     if question.of_agent:
         chosen, note = _first_of(chosen, AGENT_LINES), ""
-    text = render_brief(
+    text, counts = render_brief(
         chosen,
         _head(question),
         note=note,
@@ -125,7 +129,7 @@ def make_brief(settings: QuickSettings, question: BriefQuestion) -> Brief:
         local=local_time(settings["timezone"]),
         screen=settings.screen().shown,
     )
-    return Brief(text, chosen)
+    return Brief(text, chosen, counts)
 
 
 def _choose(

@@ -168,7 +168,14 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         )
 
     def find_sessions(
-        self, *, when: str, project: str, client: str, limit: int, start: int
+        self,
+        *,
+        when: str,
+        project: str,
+        client: str,
+        limit: int,
+        start: int,
+        interval: Interval | None = None,
     ) -> SessionsFound:
         """Sessions with a message in a time, the one that went on last first.
 
@@ -178,12 +185,13 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
             client: Where it was held; blank for any.
             limit: How many at the most.
             start: How many of the newest are left out.
+            interval: The time, in place of a phrase.
 
         Raises:
             Invalid: A phrase that is none.
             Unavailable: The sessions cannot be read.
         """
-        interval = read_span(self, "", "", when=when)
+        interval = interval or read_span(self, "", "", when=when)
         ends = {"since": interval and interval.start, "until": interval and interval.end}
         within = {name: _stamp(at) for name, at in ends.items() if at}
         found = self.store.sessions(client=client.strip(), **within)

@@ -1,0 +1,85 @@
+"""What the owner has looked at: up to an instant everything, since then single entries.
+
+Holds refs and times, and never a word of an entry. Never decides what is new.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.clock import day_of, start_of_day
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import tzinfo
+
+    from commonplace.core.time_book import TimeBook
+
+_ALL = ""
+"""Stands in place of a ref for the instant up to which everything was seen."""
+
+
+class SeenState(Struct, frozen=True, kw_only=True):
+    """What was seen.
+
+    Attributes:
+        until: Everything before it was, or is taken to be.
+        kept: When each entry written since was looked at, by ref, in seconds since 1970.
+    """
+
+    until: datetime
+    kept: Mapping[str, float]
+
+
+class SeenMarks(Struct, frozen=True, kw_only=True):
+    """Keeps what one owner has seen; safe among threads and processes.
+
+    Attributes:
+        prepare: Makes the owner's folder where it is missing.
+    """
+
+    book: TimeBook
+    prepare: Callable[[], object]
+    zone: tzinfo
+
+    def read(self, now: datetime) -> SeenState:
+        """What was seen; where nothing ever was, all before yesterday counts as seen."""
+        known = dict(self.book.read())
+        at = known.pop(_ALL, None)
+        if at is None:
+            yesterday = day_of(now, self.zone) - timedelta(days=1)
+            return SeenState(until=start_of_day(yesterday, self.zone), kept=known)
+        return SeenState(until=datetime.fromtimestamp(at, UTC), kept=known)
+
+    def keep(self, refs: Sequence[str], now: datetime) -> None:
+        """Note that entries were seen. Raises: Unavailable, Denied."""
+        until = self.read(now).until.timestamp()
+        self._change(
+            lambda known: {_ALL: until, **known, **dict.fromkeys(refs, now.timestamp())},
+        )
+
+    def drop(self, refs: Sequence[str]) -> None:
+        """Note that entries are new again. Raises: Unavailable, Denied."""
+        gone = set(refs)
+        self._change(lambda known: {ref: at for ref, at in known.items() if ref not in gone})
+
+    def keep_until(self, until: datetime, now: datetime) -> None:
+        """Note that everything before an instant was seen. Raises: Unavailable, Denied.
+
+        What was kept one by one since the instant before stays noted, so that this one can be taken
+        back by naming that one.
+        """
+        before = self.read(now).until.timestamp()
+        self._change(
+            lambda known: {
+                **{ref: at for ref, at in known.items() if at >= before},
+                _ALL: until.timestamp(),
+            }
+        )
+
+    def _change(self, change: Callable[[dict[str, float]], dict[str, float]]) -> None:
+        self.prepare()
+        self.book.change(change)

@@ -1,0 +1,128 @@
+"""Today: what is new, open, of this day, and what waits, in words that any door can show."""
+
+from __future__ import annotations
+
+from tests.verbs.recall_world import ask
+
+from commonplace.core.time_book import SEEN
+
+TODAY = "2026-11-21"
+"""The world's day; its clock stands at 15:19."""
+
+
+def logged(app, message, at=""):
+    return ask(app, "add_entry", message=message, at=at).facts["ref"]
+
+
+def texts(news):
+    """The texts of what is new, by the name of the project."""
+    return {each.name: [hit.doc.text for hit in each.hits] for each in news.projects}
+
+
+def test_what_was_written_since_yesterday_is_new(world):
+    """Newest first, by project; what is older was there before anybody looked."""
+    app = world.open()
+    other = world.open("parser")
+    logged(app, "Moved the berths", "today 9am")
+    logged(app, "Drew the harbour", "yesterday 10am")
+    logged(app, "An old thing", "2026-11-19 10:00")
+    logged(other, "Released the parser", "today 11am")
+    news = app.today().news()
+    assert texts(news) == {
+        "parser": ["Released the parser"],
+        "project": ["Moved the berths", "Drew the harbour"],
+    }
+    assert list(texts(news)) == ["parser", "project"]
+    assert news.count == news.listed == 3
+
+
+def test_what_was_kept_is_new_no_longer(world):
+    """Until it is taken back; another process sees the same."""
+    app = world.open()
+    ref = logged(app, "Moved the berths", "today 9am")
+    app.today().seen.keep([ref], world.clock())
+    assert world.open().today().news().count == 0
+    app.today().seen.drop([ref])
+    assert texts(app.today().news()) == {"project": ["Moved the berths"]}
+
+
+def test_what_was_kept_leaves_the_day_it_counts_from(world):
+    """A day later the rest is still new: nothing is seen by waiting."""
+    app = world.open()
+    first = logged(app, "Moved the berths", "yesterday 9am")
+    logged(app, "Drew the harbour", "yesterday 10am")
+    app.today().seen.keep([first], world.clock())
+    world.clock.advance(30 * 86_400)
+    assert texts(app.today().news()) == {"project": ["Drew the harbour"]}
+
+
+def test_all_is_seen_up_to_an_instant(world):
+    """And taken back by naming the instant before; what was kept before stays kept."""
+    app = world.open()
+    service = app.today()
+    first = logged(app, "Moved the berths", "today 9am")
+    logged(app, "Drew the harbour", "today 10am")
+    service.seen.keep([first], world.clock())
+    before = service.news().since
+    service.seen.keep_until(world.clock(), world.clock())
+    assert service.news().count == 0
+    world.clock.advance(300)
+    logged(app, "Written after")
+    assert texts(service.news()) == {"project": ["Written after"]}
+    service.seen.keep_until(before, world.clock())
+    assert texts(service.news()) == {"project": ["Written after", "Drew the harbour"]}
+
+
+def test_of_more_than_are_listed_there_is_a_count(world, monkeypatch):
+    """No number but that of all that is new."""
+    app = world.open()
+    monkeypatch.setattr("commonplace.verbs.today.service.MOST_NEW", 2)
+    for n in range(5):
+        logged(app, f"Thing {n}", f"today {n + 1}am")
+    news = app.today().news()
+    assert (news.count, news.listed) == (5, 2)
+
+
+def test_a_broken_file_hides_nothing(world):
+    """What was seen is then new again."""
+    app = world.open()
+    ref = logged(app, "Moved the berths", "today 9am")
+    app.today().seen.keep([ref], world.clock())
+    (app.folder / SEEN / "entries.json").write_text("{", "utf-8")
+    assert world.open().today().news().count == 1
+
+
+def test_what_was_on_this_day(world):
+    """A month and a year ago, oldest first, no other day."""
+    app = world.open()
+    logged(app, "A year ago, late", "2025-11-21 18:00")
+    logged(app, "A year ago", "2025-11-21 08:00")
+    logged(app, "A month ago", "2026-10-21 08:00")
+    logged(app, "Another day", "2026-10-22 08:00")
+    found = app.today().on_this_day()
+    assert [(each.ago, [hit.doc.text for hit in each.hits]) for each in found] == [
+        ("a month ago", ["A month ago"]),
+        ("a year ago", ["A year ago", "A year ago, late"]),
+    ]
+
+
+def test_what_is_open(world):
+    """To-dos that are not done."""
+    app = world.open(COMMONPLACE_TOOLSETS="chronicle,memory-write")
+    ask(app, "memory_save", kind="todo", title="Water the plants")
+    ask(app, "memory_save", kind="todo", title="Done already", done=True)
+    service = app.today()
+    assert [(each.text, each.is_todo) for each in service.open_things(())] == [
+        ("Water the plants", True)
+    ]
+
+
+def test_nothing_waits_in_a_new_home(world):
+    """Nothing is said where there is nothing to decide."""
+    assert world.open().today().waiting() == []
+
+
+def test_a_home_without_anything(world):
+    """No part of it fails."""
+    service = world.open().today()
+    assert (service.news().count, service.on_this_day(), service.open_things(())) == (0, [], [])
