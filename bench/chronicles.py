@@ -193,9 +193,8 @@ def _open_figure(home: Home, sizes: Sizes) -> Figure:
     for _ in range(sizes.openings):
         began = time.perf_counter()
         with home.opened(encoder="absent") as app:
-            seen = (
-                app.index.since("chronicle").mark == ChronicleSource(app.chronicle.journal).mark()
-            )
+            known = app.index.known().marks.get("chronicle")
+            seen = known == ChronicleSource(app.chronicle.journal).mark()
             app.chronicle.toolset().tool("list_entries").call({"limit": 10})
             took.append((time.perf_counter() - began) * 1000)
             assert seen, "the index does not know this home"

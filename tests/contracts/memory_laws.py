@@ -151,7 +151,7 @@ class MemoryContract:
             mine.delete(ref_id)
         counts = index.counts(model)
         assert (counts.docs, counts.pending) == (0, 0)
-        assert index.since("").stamps("") == {}
+        assert index.known().stamps("") == {}
 
     @pytest.mark.design("002-07")
     def test_what_has_no_kind_is_not_kept(self, world: MemoryWorld) -> None:

@@ -67,8 +67,8 @@ class OwnerContract:
         mine.clear()
         assert mine.counts(IndexContract.encoder.identity).docs == 0
         assert IndexContract().find(mine, "harbour") == {}
-        assert mine.since("s").mark is None
-        assert mine.since("s").stamps("") == {}
+        assert mine.known().marks.get("s") is None
+        assert mine.known().stamps("") == {}
         assert not mine.take_lease("work", "b", 10)
         mine.clear()
         found = IndexContract().find(IndexContract().filled(index, docs), "harbour")

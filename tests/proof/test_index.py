@@ -105,7 +105,7 @@ def test_an_index_broken_between_two_starts_heals(world, fault):
         app.filing.settle(HashingEncoder.identity, PATIENCE_S)
         assert app.index.problems() == []
         assert app.index.counts(HashingEncoder.identity).pending == 0
-        assert len(app.index.since("").stamps("private:")) == len(world.entries())
+        assert len(app.index.known().stamps("private:")) == len(world.entries())
 
 
 def found_by(app):

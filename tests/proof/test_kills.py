@@ -53,7 +53,7 @@ def assert_clean(world, *, has_weights=False):
     assert "thought after all" in found["excerpt"]
     until(lambda: world.temps() == [], "the files that deaths left to be swept")
     assert world.problems() == []
-    stamps = app.index.since("").stamps("private:")
+    stamps = app.index.known().stamps("private:")
     assert len(stamps) == len(world.entries())
     app.close()
 

@@ -131,7 +131,7 @@ def check_answers(  # noqa: PLR0917  one argument for each strategy
     )
     answers = []
     for index in (mine, MemoryIndex().of_owner("me")):
-        index.apply([Drop(ref) for ref in index.since("").stamps("")])
+        index.apply([Drop(ref) for ref in index.known().stamps("")])
         index.apply([Put(doc) for doc in some_docs(texts)])
         encode_all(index, ENCODER)
         # What a search remembers must follow what comes after it.
@@ -347,7 +347,7 @@ def test_a_user_sees_no_row_of_another_whatever_is_asked(opened, database):
         mine = index.of_owner(owner)
         for asked in (*owners, "harbour"):
             assert set(look(mine, asked, encoder=ENCODER)) == {f"n:{owner}"}
-        assert set(mine.since("").stamps("")) == {f"n:{owner}"}
+        assert set(mine.known().stamps("")) == {f"n:{owner}"}
         assert mine.counts("").docs == 1
     with psycopg.connect(database.app_url, autocommit=True) as conn:
         for table in TABLES:

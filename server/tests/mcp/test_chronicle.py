@@ -264,7 +264,7 @@ def filed() -> set[str]:
     """The refs of chronicle's entries that the index holds now."""
     app = opened_app()
     try:
-        return set(app.index.since("chronicle").stamps("chronicle:"))
+        return set(app.index.known().stamps("chronicle:"))
     finally:
         app.close()
 

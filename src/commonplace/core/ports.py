@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Counts,
         EditableText,
         Encoded,
+        KnownSources,
         Page,
         Problem,
         Question,
@@ -405,8 +406,8 @@ class OwnerIndex(Protocol):
         """
         ...
 
-    def since(self, source: str) -> Since:
-        """What is known of a source: its last mark, and the stamps of the refs under a prefix."""
+    def known(self) -> KnownSources:
+        """The last mark of each source, all of one moment, and the stamps under a prefix."""
         ...
 
     def unencoded(self, identity: str, limit: int) -> list[Unencoded]:

@@ -162,6 +162,22 @@ class Since(Struct, frozen=True, kw_only=True):
     stamps: Callable[[str], Mapping[str, str]]
 
 
+class KnownSources(Struct, frozen=True, kw_only=True):
+    """What the index knows of all that it follows.
+
+    Attributes:
+        marks: The last mark of each source by its name; one of which nothing was filed is missing.
+        stamps: As in `Since`.
+    """
+
+    marks: Mapping[str, str]
+    stamps: Callable[[str], Mapping[str, str]]
+
+    def since(self, source: str) -> Since:
+        """What is known of one of them."""
+        return Since(mark=self.marks.get(source), stamps=self.stamps)
+
+
 NOTHING_KNOWN = Since(mark=None, stamps=lambda _prefix: {})
 """A scan since this hands over everything."""
 

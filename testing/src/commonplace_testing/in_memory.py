@@ -25,7 +25,7 @@ from commonplace.core.text import (
     text_hash,
     well_formed,
 )
-from commonplace.core.values import Counts, Doc, Drop, Put, Since, Tally, Unencoded
+from commonplace.core.values import Counts, Doc, Drop, KnownSources, Put, Tally, Unencoded
 from commonplace.index.scoring.doc_table import doc_table_of
 from commonplace.index.scoring.links import links_on_the_way
 from commonplace.index.scoring.score import NO_COSINES, Cosines, Measured, Posting, candidates_of
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from commonplace.core.values import Asked, Candidates, Change, Encoded, Filter, Vector
+    from commonplace.core.values import Asked, Candidates, Change, Encoded, Filter, Since, Vector
     from commonplace.index.scoring.doc_table import DocTable
     from commonplace.index.scoring.stems import Stem
 
@@ -123,10 +123,10 @@ class MemoryOwnerIndex:
             if mark is not None:
                 self._marks[source] = mark
 
-    def since(self, source: str) -> Since:
-        """What is known of a source; see the port."""
+    def known(self) -> KnownSources:
+        """What is known of all sources; see the port."""
         with self._lock:
-            return Since(mark=self._marks.get(source), stamps=self._stamps)
+            return KnownSources(marks={**self._marks}, stamps=self._stamps)
 
     def unencoded(self, identity: str, limit: int) -> list[Unencoded]:
         """Docs without a vector of this encoder, newest first; see the port."""

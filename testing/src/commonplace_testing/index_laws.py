@@ -459,7 +459,7 @@ class IndexContract:
         mine.apply([Drop("n:1")])
         mine.apply([Drop("n:1")])
         assert set(self.find(mine, "harbour")) == {"n:2"}
-        assert set(mine.since("").stamps("")) == {"n:2"}
+        assert set(mine.known().stamps("")) == {"n:2"}
 
     def test_another_text_needs_another_vector(self, index: Index) -> None:
         """A changed text is found by its new words at once and waits for its vector."""
@@ -546,30 +546,32 @@ class IndexContract:
         mine = index.of_owner("me")
         refs = ["a:1", "a:2", "a:\uffff\U0001f600", "a;", "A:1", "a:ä", "b:1"]
         changes = [Put(a_doc(ref, "x", stamp=f"stamp of {ref}")) for ref in refs]
-        assert mine.since("src").mark is None
+        assert mine.known().marks == {}
         mine.apply(changes, source="src", mark="7")
-        since = mine.since("src")
-        assert since.mark == "7"
-        assert mine.since("other").mark is None
+        mine.apply([], source="other", mark="8")
+        known = mine.known()
+        assert known.marks == {"src": "7", "other": "8"}
+        assert known.since("src").mark == "7"
+        assert known.since("third").mark is None
         under = [ref for ref in refs if ref.startswith("a:")]
-        assert since.stamps("a:") == {ref: f"stamp of {ref}" for ref in under}
+        assert known.stamps("a:") == {ref: f"stamp of {ref}" for ref in under}
 
     def test_what_was_read_before_another_mark_takes_that_one_back(self, index: Index) -> None:
         """Of its source alone; where there is no mark any more none comes back."""
         mine = index.of_owner("me")
-        first, change = mine.since("src"), [Put(a_doc("n:1", "harbour"))]
+        first, change = mine.known().since("src"), [Put(a_doc("n:1", "harbour"))]
         mine.apply([], source="other", mark="2")
         mine.apply([], source="src", mark="2")
-        second = mine.since("src")
+        second = mine.known().since("src")
         mine.apply(change, source="src", since=second)
-        assert mine.since("src").mark == "2"
+        assert mine.known().marks.get("src") == "2"
         mine.apply([], source="src", mark="3")
         mine.apply(change, source="src", since=second)
-        assert mine.since("src").mark == "2"
+        assert mine.known().marks.get("src") == "2"
         mine.apply(change, source="src", since=first)
-        assert mine.since("src").mark is None
+        assert mine.known().marks.get("src") is None
         mine.apply(change, source="src", since=second)
-        assert [mine.since(name).mark for name in ("src", "other")] == [None, "2"]
+        assert [mine.known().marks.get(name) for name in ("src", "other")] == [None, "2"]
 
     def test_a_doc_is_found_by_what_it_supersedes_until_it_leaves(self, index: Index) -> None:
         """Though its text, its time and its encoder say nothing of it; the former says when."""
@@ -648,7 +650,7 @@ class IndexContract:
             mine.apply([Put(a_doc("n:1", "x")), Put(naive)], source="s", mark="1")
         except Invalid:
             assert mine.counts("e").docs == 0
-            assert mine.since("s").mark is None
+            assert mine.known().marks.get("s") is None
         else:
             raise AssertionError("An instant without a time zone was taken.")
 

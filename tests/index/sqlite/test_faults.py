@@ -56,10 +56,10 @@ def test_a_broken_file_is_made_anew_when_it_is_opened(opened, folder, law, fault
     with contextlib.suppress(Unavailable):
         # A tear further in shows itself at use, and heals at the next.
         law.find(mine, "harbour")
-        mine.since("s").stamps("")
-    if mine.since("s").mark is not None:
+        mine.known().stamps("")
+    if mine.known().marks.get("s") is not None:
         assert mine.repair()
-    assert mine.since("s").mark is None
+    assert mine.known().marks.get("s") is None
     law.filled(opened(), [a_doc("n:1", "harbour")])
     assert set(law.find(mine, "harbour")) == {"n:1"}
     assert mine.problems() == []
@@ -153,7 +153,7 @@ def test_an_older_index_is_dropped_and_made_anew(opened, folder, law):
     index.close()
     _pragma(folder, f"user_version = {SCHEMA - 1}")
     mine = opened().of_owner("me")
-    assert mine.since("s").mark is None
+    assert mine.known().marks.get("s") is None
     assert mine.counts("e").docs == 0
     assert mine.problems() == []
 
@@ -345,7 +345,7 @@ def test_an_owner_at_rest_has_no_file_open_and_answers_at_the_next_use(opened, f
     index.close_idle("nobody")
     assert _open_below(folder) == []
     assert set(law.find(mine, "harbour")) == {"n:1"}
-    assert mine.since("s").mark == "1"
+    assert mine.known().marks.get("s") == "1"
 
 
 def test_an_index_is_laid_to_rest_while_others_search_and_write(opened, law):

@@ -61,7 +61,7 @@ def test_processes_at_once_lose_and_double_nothing(opened, tmp_path, law, proces
     for writer in writers:
         writer.communicate()
     assert [writer.returncode for writer in writers] == [0] * processes
-    stamps = mine.since("").stamps("n:")
+    stamps = mine.known().stamps("n:")
     assert set(stamps) == {f"n:{name}:{i}" for name in range(processes) for i in range(puts)}
     counts = mine.counts(law.encoder.identity)
     assert (counts.docs, counts.pending) == (processes * puts, 0)
@@ -79,10 +79,10 @@ def test_a_killed_process_leaves_whole_batches(opened, tmp_path, law):
         said = max([said, *(int(line) for line in writer.stdout.read().split())])
         writer.communicate()
         mine = opened().of_owner("me")
-        mark = int(mine.since("s").mark)
+        mark = int(mine.known().marks.get("s"))
         # What was acknowledged is there; the batch in hand may be.
         assert mark >= said
-        held = {ref.split(":")[1] for ref in mine.since("").stamps("n:")}
+        held = {ref.split(":")[1] for ref in mine.known().stamps("n:")}
         assert held >= {str(batch) for batch in range(mark + 1)}
         assert mine.counts("e").docs == 40 * len(held)
         assert mine.problems() == []

@@ -57,7 +57,7 @@ def test_any_text_can_be_filed_found_and_dropped(mine, text, ref, name, tag):
     mine.apply([Put(a_doc(ref, text, scope=name, headings=(name,), tags=(tag,)))])
     where = Filter(scopes=(name,), headings=(name,), tags=(tag,))
     look(mine, text, where=where, limit=5)
-    assert len(mine.since("").stamps("")) == 2
+    assert len(mine.known().stamps("")) == 2
     mine.apply([Drop(ref)])
     assert mine.counts("").docs == 1
     assert mine.problems() == []
@@ -95,7 +95,7 @@ def test_both_backends_answer_alike(  # noqa: PLR0917  one argument for each str
     encoder = HashingEncoder()
     answers = []
     for index in (mine, MemoryIndex().of_owner("me")):
-        index.apply([Drop(ref) for ref in index.since("").stamps("")])
+        index.apply([Drop(ref) for ref in index.known().stamps("")])
         index.apply([Put(doc) for doc in docs])
         encode_all(index, encoder)
         index.apply([Drop(f"d:{dropped}")])

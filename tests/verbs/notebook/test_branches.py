@@ -112,7 +112,7 @@ def test_a_branch_that_is_deleted_takes_its_entries_out_of_lists_and_index(world
     assert found(world) == BOTH
     git(world, "branch", "-q", "-D", "idea")
     assert found(world) == listed(world) == {"REST it is.": None}
-    known = world.index.since("notebook").stamps("notebook:")
+    known = world.index.known().stamps("notebook:")
     assert not any(stamp.startswith("branch ") for stamp in known.values())
 
 

@@ -20,7 +20,7 @@ from commonplace.core.values import (
     Counts,
     Doc,
     Drop,
-    Since,
+    KnownSources,
     Tally,
     Unencoded,
     said,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
     from psycopg import Cursor
 
-    from commonplace.core.values import AreCurrent, Asked, Change, Encoded
+    from commonplace.core.values import AreCurrent, Asked, Change, Encoded, Since
     from commonplace.index.scoring.score import Nearness
     from commonplace_server.postgres.database import Commit, Postgres
 
@@ -162,11 +162,11 @@ class PostgresOwnerIndex:
             if mark is not None:
                 tx.query("keep_mark", source=plain(source), mark=plain(mark))
 
-    def since(self, source: str) -> Since:
-        """What is known of a source; see the port. Raises: Unavailable."""
+    def known(self) -> KnownSources:
+        """What is known of all sources; see the port. Raises: Unavailable."""
         with self._reading() as tx:
-            found = tx.query("read_mark", source=plain(source)).fetchone()
-        return Since(mark=None if found is None else found[0], stamps=self._stamps)
+            marks = dict(tx.query("list_marks").fetchall())
+        return KnownSources(marks=marks, stamps=self._stamps)
 
     def unencoded(self, identity: str, limit: int) -> list[Unencoded]:
         """Docs without a vector of this encoder, newest first. Raises: Unavailable."""

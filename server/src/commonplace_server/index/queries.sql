@@ -195,9 +195,9 @@ WHERE user_id = %(user)s AND source = %(source)s AND mark <> %(mark)s;
 -- Forget the mark of a source: the next look reads all of it.
 DELETE FROM wb_marks WHERE user_id = %(user)s AND source = %(source)s;
 
--- name: read_mark
--- The last mark of a source.
-SELECT mark FROM wb_marks WHERE user_id = %(user)s AND source = %(source)s;
+-- name: list_marks
+-- The last mark of each source.
+SELECT source, mark FROM wb_marks WHERE user_id = %(user)s;
 
 -- name: list_stamps
 -- Refs and stamps from a prefix up to where it ends.

@@ -83,7 +83,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             return NOTHING_KNOWN
         try:
             holding = index.refs_holding(words)
-            stamps = index.since("").stamps
+            stamps = index.known().stamps
         except CommonplaceError:
             return NOTHING_KNOWN
 

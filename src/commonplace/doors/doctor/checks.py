@@ -13,8 +13,6 @@ from contextlib import suppress
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from commonplace.config.settings import user_file
 from commonplace.core.drafts import list_left
 from commonplace.core.errors import CommonplaceError
@@ -22,7 +20,7 @@ from commonplace.core.files import may_exist, translated
 from commonplace.core.ports import Erasing, Repairable
 from commonplace.core.present import AFTER_DOUBT
 from commonplace.core.text import counted, counted_entries
-from commonplace.core.values import NOTHING_KNOWN, HealthRepairs, HealthReport, Problem
+from commonplace.core.values import NOTHING_KNOWN, HealthRepairs, HealthReport, Problem, Since
 from commonplace.index.sqlite.file import FILE_NAME, SCHEMA
 from commonplace.inference.encoder.profiles import Weights, read_profile
 from commonplace.inference.encoder.repair import WeightsCheck
@@ -212,12 +210,14 @@ class Doctor:
         An index that does not exist is not made for this.
         """
         unfiled = 0
+        since = NOTHING_KNOWN
+        if is_there:
+            since = Since(mark=None, stamps=self._app.index.known().stamps)
         for source in self._app.sources():
-            known = self._app.index.since(source.name) if is_there else NOTHING_KNOWN
             with suppress(
                 CommonplaceError
             ):  # a journal that cannot be read is reported by its own part
-                unfiled += sum(1 for _ in source.scan(replace(known, mark=None)))
+                unfiled += sum(1 for _ in source.scan(since))
         return unfiled
 
     def _own_paths(self) -> Iterator[Path]:

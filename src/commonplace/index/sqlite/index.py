@@ -23,8 +23,8 @@ from commonplace.core.text import well_formed
 from commonplace.core.values import (
     Counts,
     Drop,
+    KnownSources,
     Problem,
-    Since,
     Tally,
     Unencoded,
     superseding_tag,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from commonplace.core.values import Asked, Candidates, Change, Doc, Encoded, Vector
+    from commonplace.core.values import Asked, Candidates, Change, Doc, Encoded, Since, Vector
     from commonplace.index.scoring.score import Nearness
     from commonplace.index.sqlite.file import Opened, OpenMeaning
     from commonplace.index.sqlite.repair import Fault
@@ -164,11 +164,11 @@ class SqliteOwnerIndex:
             for *encoder, _ in conn.execute(self._sql["list_matrices"]).fetchall():
                 self._write_if_due(conn, opened, EncoderRow(*encoder))
 
-    def since(self, source: str) -> Since:
-        """What is known of a source; see the port. Raises: Unavailable."""
+    def known(self) -> KnownSources:
+        """What is known of all sources; see the port. Raises: Unavailable."""
         with self._file.using() as (conn, _):
-            found = conn.execute(self._sql["read_mark"], {"name": source}).fetchone()
-        return Since(mark=None if found is None else found[0], stamps=self._stamps)
+            marks = dict(conn.execute(self._sql["list_marks"]).fetchall())
+        return KnownSources(marks=marks, stamps=self._stamps)
 
     def refs_holding(self, words: Sequence[str]) -> set[str]:
         """The refs of all docs whose text contains one of these strings; see `FindsTexts`."""

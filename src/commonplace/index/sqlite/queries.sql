@@ -117,9 +117,9 @@ WHERE v.id > :seen AND v.id <= :last AND v.encoder = :encoder ORDER BY v.id LIMI
 -- Refs and stamps from a prefix up to where it ends; a blob as its end stands above all texts.
 SELECT ref, stamp FROM docs WHERE ref >= :low AND ref < :high;
 
--- name: read_mark
--- The last mark of a source.
-SELECT mark FROM sources WHERE name = :name;
+-- name: list_marks
+-- The last mark of each source.
+SELECT name, mark FROM sources;
 
 -- name: keep_mark
 -- Remember the mark of a source.

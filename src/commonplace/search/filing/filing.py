@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.leases import Lease
 from commonplace.core.ports import Erasing, Forgetting, KeepsVectors
@@ -123,6 +123,7 @@ class Filing:
         """Entries encoded so far of which words alone find the end."""
         self._asked = self._done = 0
         self._background = self._all_made = self._closed = self._may_erase = False
+        self._met_damage = False
         self._patient = True
         # `start` sweeps; a first search before it is not to share the processor with a sweep.
         self._swept_at = monotonic()
@@ -141,6 +142,7 @@ class Filing:
             on_changes=self._note_changes,
             on_filed=self._note_filed,
             on_scanned=self._note_scanned,
+            on_damage=self._note_damage,
             sweeping=self._sweeping,
             hidden=self._hidden,
             shows_paths=self._shows_paths,
@@ -278,7 +280,7 @@ class Filing:
         self._let_expire()
         # A process that was killed may have left some.
         self._background = self._may_erase = True
-        turns = [(indexer, indexer.look()) for indexer in self._indexers]
+        turns = self._look_at(self._indexers)
         waited = [(indexer, turn) for indexer, turn in turns if not indexer.has_looked(turn)]
 
         def under_way(*, with_parts: bool) -> bool:
@@ -298,8 +300,26 @@ class Filing:
         missing = [indexer for indexer in self._indexers if indexer in late or indexer.trouble]
         if self._monotonic() - self._swept_at >= policy.SWEEP_EVERY_S:
             self._sweep_aside()
-        met = [indexer for indexer in self._indexers if indexer.take_damage()]
+        met, self._met_damage = self._met_damage, False
         return (*([DAMAGED] if met else []), *self._report_behind(missing))
+
+    def _look_at(self, indexers: Sequence[SourceIndexer]) -> list[tuple[SourceIndexer, int]]:
+        """Have sources checked against what the index knows of all; each with a turn to wait for.
+
+        Read before any source is asked: what another process files meanwhile is looked at again.
+        """
+        if not indexers:
+            return []
+        try:
+            marks = self._index.known().marks
+        except Corrupted:
+            marks = {}  # the index is made again, empty
+            self._note_damage()
+        except Exception as exc:  # noqa: BLE001  as in file; what follows meets it as well
+            for indexer in indexers:
+                indexer.fail(exc)
+            return [(indexer, 0) for indexer in indexers]
+        return [(indexer, indexer.look(marks.get(indexer.source.name))) for indexer in indexers]
 
     def sweep(self) -> tuple[str, ...]:
         """File every change in words, edits in place included; a sentence for what cannot be done.
@@ -309,7 +329,7 @@ class Filing:
         self._let_expire()
         self._swept_at = self._monotonic()
         asked = [(indexer, indexer.sweep()) for indexer in self._indexers]
-        looked = [(indexer, indexer.look()) for indexer in self._others]
+        looked = self._look_at(self._others)
 
         def under_way() -> list[SourceIndexer]:
             rest = [indexer for indexer, turn in asked if not indexer.has_swept(turn)]
@@ -351,8 +371,7 @@ class Filing:
         self._swept_at = self._monotonic()
         for indexer in self._indexers:
             indexer.sweep(in_turn=True)
-        for indexer in self._others:
-            indexer.look()
+        self._look_at(self._others)
 
     def catch_up(self, progress: Callable[[int, int], None] | None = None) -> int:
         """File everything and make every missing vector, now, in this thread; how many were made.
@@ -439,6 +458,9 @@ class Filing:
     def _note_scanned(self, source: str) -> None:
         if self._observer is not None:
             self._observer.scanned(source)
+
+    def _note_damage(self) -> None:
+        self._met_damage = True
 
     def _note_filed(self, source: Source) -> None:
         self._may_erase = True

@@ -102,6 +102,7 @@ class SourceIndexer:
         over: Notified whenever something ends or makes progress.
         on_filed: Called when its own thread has filed all there were, or has looked at every entry.
         on_scanned: Called with its name when a scan is over, whatever it found.
+        on_damage: Called where the index proved damaged.
         sweeping: Held by the one source whose sweep has its turn.
         hidden: Gives the refs that the source leaves out though they are there.
         shows_paths: Whether a message may name a path of this machine.
@@ -117,6 +118,7 @@ class SourceIndexer:
         on_changes: Callable[[Sequence[Change]], None],
         on_filed: Callable[[Source], None],
         on_scanned: Callable[[str], None],
+        on_damage: Callable[[], None],
         sweeping: threading.Lock,
         hidden: Hidden = nothing_hidden,
         shows_paths: bool = True,
@@ -126,15 +128,15 @@ class SourceIndexer:
         self._index = index
         self._over = over
         self._monotonic = monotonic
-        self._on_changes = on_changes
-        self._on_filed = on_filed
-        self._on_scanned = on_scanned
+        self._on_changes, self._on_filed = on_changes, on_filed
+        self._on_scanned, self._on_damage = on_scanned, on_damage
         self._sweeping = sweeping
         self._hidden = hidden
         self._looking = BackgroundStep(self._look, name=f"look {source.name}", over=over)
         self._filing = BackgroundStep(self._file, name=f"file {source.name}", over=over)
-        self._sweep_asked = self._in_turn = False
+        self._sweep_asked = self._in_turn = self._is_long = False
         self._behind = 0
+        self._known: str | None = None
         self._began = self._went_on_at = monotonic()
         self._closed = False
         self.trouble = ""
@@ -143,7 +145,6 @@ class SourceIndexer:
         """Whether some of what changed is filed and the rest is not."""
         self.is_silent = False
         """Set where it was waited for in vain, until it shows a sign of life."""
-        self._is_long = self._met_damage = False
         self._applying = threading.Lock()
         self._forgotten: list[set[str]] = []
         self.steps = 0  # goes up with all that is done: who waits sees that it goes on
@@ -153,15 +154,22 @@ class SourceIndexer:
         """The journal its source is a part of."""
         return self.source.name.partition(":")[0]
 
-    def look(self) -> int:
+    def look(self, known: str | None) -> int:
         """Check whether the source moved on, and have filed what changed; a turn to wait for.
 
         Where a mark is cheap the check runs in the caller's thread, and is over when this returns.
+
+        known: Its mark in the index, read just now.
         """
+        self._known = known
         if self.source.cheap_mark:
             self._look()
             return 0
         return self._looking.ask()
+
+    def fail(self, exc: Exception) -> None:
+        """Note that nothing can be filed, as the index cannot even say how far it came."""
+        self._end(exc)
 
     def has_looked(self, turn: int) -> bool:
         """Whether it was looked, and what was found is filed."""
@@ -199,11 +207,6 @@ class SourceIndexer:
             )
         return f"Entries of {self.journal} are still being filed; a later search may find more."
 
-    def take_damage(self) -> bool:
-        """Whether the index proved damaged since this was last asked."""
-        met, self._met_damage = self._met_damage, False
-        return met
-
     def close(self) -> None:
         """Begin nothing more; what is under way ends with the batch in hand."""
         self._closed = True
@@ -216,9 +219,7 @@ class SourceIndexer:
 
     def _look(self) -> None:
         try:
-            behind = self._index.since(self.source.name).mark != self._mark()
-        except Corrupted:
-            behind = self._met_damage = True  # the index is made again, empty
+            behind = self._known != self._mark()
         except Exception as exc:  # noqa: BLE001  a thread's last line: a dead one sees nothing
             self._end(exc)
             return
@@ -283,7 +284,7 @@ class SourceIndexer:
         try:
             yield from self._file_changes(sweep=sweep)
         except Corrupted as exc:
-            self._met_damage = True
+            self._on_damage()
             log_failure(f"{self.source.name} is filed again", exc)
             yield from self._file_changes(sweep=sweep)
 
@@ -301,7 +302,7 @@ class SourceIndexer:
     def _file_scanned(self, forgotten: set[str], *, sweep: bool) -> Iterator[int]:
         """File what a scan finds but for what is forgotten while it goes on."""
         self._began = self._monotonic()
-        since = self._index.since(self.source.name)
+        since = self._index.known().since(self.source.name)
         # The mark is read before the scan: what is written meanwhile makes it differ next time.
         mark = self._mark()
         # A filing that was killed filed more: a source that is again as it was, as a branch that is
@@ -338,7 +339,7 @@ class SourceIndexer:
 
     def _keep_mark(self, mark: str, since: str | None, begun: str | None) -> None:
         """Remember how far a scan came that began at `since`, whatever was filed beside it."""
-        now = self._index.since(self.source.name).mark
+        now = self._index.known().marks.get(self.source.name)
         if since is not None and now is None:
             return  # the index was emptied meanwhile: the next look files all of it
         if since is not None and now not in {since, begun, mark}:
