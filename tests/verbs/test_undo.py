@@ -64,6 +64,34 @@ def test_edits_are_taken_back_the_last_first(app, counted, journal):
     counted("edits and writes taken back", 2)
 
 
+WRITES = {
+    "private": ("process_thoughts", "reflections", {}),
+    "chronicle": ("add_entry", "message", {}),
+    "notebook": ("journal_write", "entry", {"path": "zoo"}),
+    "timeline": ("timeline_add", "content", {}),
+    "memory": ("memory_save", "title", {"kind": "todo"}),
+}
+
+
+@pytest.mark.parametrize("journal", EVERY_STORE)
+@pytest.mark.parametrize("text", ["the quokka sleeps", "  spaced \r\n\nlines\tand \ud800 a half  "])
+def test_the_answer_of_a_write_has_the_version_that_is_read(app, journal, text):
+    """So that nothing is read back for `undo`: of a new, a repeated and a superseding entry."""
+    tool, field, given = WRITES[journal]
+
+    def written(**more):
+        answer = ask(app, tool, **given, **{field: text}, **more)
+        assert answer.written == {x: app.amend.read_text(x).version for x in answer.written}
+        assert answer.noting(["said"]).written == answer.written
+        return [*answer.written]
+
+    (first,) = written(idempotency_key="k")
+    assert written(idempotency_key="k") == [first]
+    (successor,) = written(supersedes=first)
+    assert successor != first
+    assert ask(app, "open_ref", ref=first).written == {}
+
+
 def test_an_overview_is_taken_back(app):
     """Though its history keeps it as well."""
     notebook, amend = app.notebook.service().writing(), app.amend

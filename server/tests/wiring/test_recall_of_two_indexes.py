@@ -9,7 +9,6 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import NotFound
 from commonplace.journals.memory.records import RecordDraft
-from commonplace.verbs.answers import written_refs
 from commonplace_testing import HashingEncoder, ReadySlot
 
 
@@ -70,7 +69,7 @@ SAID = "The blue door behind the bakery opens with four seven one one, Ann said 
 def test_what_is_forgotten_is_in_no_row(app, database):
     """Of a memory in Postgres; a log line in the same words is named, and the server's files are."""
     saved = app.memory.journal.save(RecordDraft(kind="gratitude", fields={"text": SAID}))
-    (log,) = written_refs(app.chronicle.toolset().tool("add_entry").call({"message": SAID}))
+    log = app.chronicle.toolset().tool("add_entry").call({"message": SAID}).facts["ref"]
     ref = f"memory:gratitude/{saved.ref_id}"
     service = app.forgetting()
     plan = service.plan([ref])

@@ -318,11 +318,12 @@ class App(OwnerContext):
         Raises: as `write`; Invalid where the phrase names no future time, and nothing is written.
         """
         from commonplace.core.clock import render_instant
-        from commonplace.verbs.answers import written_refs
 
         at = self.expiring.read_time(phrase)
         answer = write(at)
-        for ref in written_refs(answer):
+        if not answer.written:
+            return answer  # an earlier call wrote it, and it is deleted since
+        for ref in answer.written:
             self.expiring.expire(ref, at)
         return answer.noting([f"It expires {render_instant(at, self.settings.timezone)}."])
 

@@ -564,12 +564,14 @@ class Answer:
             the facts have no place for any.
         quoted_by: The tool whose text holds stored text outside a fence: a model is given a fence
             around all of it, people read it as it is. Empty where the text has its own fences.
+        written: The version of each entry that was written, or that an earlier call with the same
+            key wrote, by its ref. No door shows them.
 
     Attributes:
         said: The text without the notes.
     """
 
-    __slots__ = ("_facts", "notes", "quoted_by", "said")
+    __slots__ = ("_facts", "notes", "quoted_by", "said", "written")
 
     def __init__(
         self,
@@ -578,11 +580,13 @@ class Answer:
         notes: Sequence[str] | None = None,
         *,
         quoted_by: str = "",
+        written: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.said = text
         self._facts = facts
         self.notes = notes
         self.quoted_by = quoted_by
+        self.written = written
 
     def __eq__(self, other: object) -> bool:
         """Whether another answer says the same, as text and as facts."""
@@ -614,7 +618,13 @@ class Answer:
     def noting(self, notes: Sequence[str], *, quoted_by: str = "") -> Answer:
         """The answer with further notes below those it has, and with who quotes in it."""
         all_notes = (*(self.notes or ()), *notes) if notes else self.notes
-        return Answer(self.said, self._facts, all_notes, quoted_by=quoted_by or self.quoted_by)
+        return Answer(
+            self.said,
+            self._facts,
+            all_notes,
+            quoted_by=quoted_by or self.quoted_by,
+            written=self.written,
+        )
 
 
 class Passage(Struct, frozen=True, kw_only=True):

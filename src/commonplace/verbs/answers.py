@@ -6,6 +6,7 @@ Pure: never asks a journal or a clock. Arguments are read elsewhere, by `verbs.t
 from __future__ import annotations
 
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.core.brief_item import CLIENT, OWN
@@ -40,9 +41,11 @@ def answer_of(
     lines: Sequence[str],
     facts: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
     notes: Sequence[str] = (),
+    *,
+    written: Mapping[str, str] = MappingProxyType({}),
 ) -> Answer:
     """An answer of some lines, which has notes or room for them; see `Answer`."""
-    return Answer("\n".join(lines), facts, notes)
+    return Answer("\n".join(lines), facts, notes, written=written)
 
 
 def shown_name(place: str) -> str:
@@ -58,12 +61,6 @@ def text_for_model(answer: Answer) -> str:
         return f"{CAUTION}\n{fenced(answer.said, answer.quoted_by)}"
     quoting = fenced(answer.said.rstrip(), answer.quoted_by)
     return f"{CAUTION}\n{quoting}\n{visible(answer.note_lines)}"
-
-
-def written_refs(answer: Answer) -> list[str]:
-    """The refs of what a tool wrote."""
-    facts = answer.facts
-    return list(facts.get("refs") or [facts.get("ref") or facts["entry"]["ref"]])
 
 
 def tokens_of(answer: Answer) -> int:

@@ -79,8 +79,8 @@ def this_terminal() -> str:
 
 
 @contextmanager
-def noting(app: App, journal: str) -> Iterator[Callable[[Mapping[str, str] | None], None]]:
-    """Note what is written inside, once it is given; None where it added nothing.
+def noting(app: App, journal: str) -> Iterator[Callable[[Mapping[str, str]], None]]:
+    """Note what is written inside, once it is given: the versions of entries by ref, or none.
 
     Never fails a write: what cannot be noted is not taken back.
     """
@@ -88,14 +88,14 @@ def noting(app: App, journal: str) -> Iterator[Callable[[Mapping[str, str] | Non
     begun = WriteBegun(**here)
     _note(app.settings, None, begun)
 
-    def note(versions: Mapping[str, str] | None) -> None:
-        done = None if versions is None else EntriesWritten(**here, versions=dict(versions))
+    def note(versions: Mapping[str, str]) -> None:
+        done = EntriesWritten(**here, versions=dict(versions)) if versions else None
         _note(app.settings, begun, done)
 
     try:
         yield note
     except (CommonplaceError, SystemExit):
-        note(None)  # refused: nothing was
+        note({})  # refused: nothing was
         raise
 
 

@@ -108,14 +108,22 @@ def call_tool(
         return written(app, tool, arguments, within=within or Filter(journals=(toolset,)))
 
 
-def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filter | None) -> Answer:
+def written(
+    app: App,
+    tool: Tool,
+    arguments: Mapping[str, Any],
+    *,
+    within: Filter | None,
+    is_own: bool = True,
+) -> Answer:
     """Call a tool that may write, with what `--supersedes` and `--expires` name.
 
     Args:
         app: Of this call.
-        tool: The tool; the answer of one that writes has the refs of the entries.
+        tool: The tool.
         arguments: As a model would give them; `supersedes` may be a short form of a ref.
         within: The entries that `supersedes` can mean; None where it has no short form.
+        is_own: Whether it writes for the owner, whose `undo` takes it back.
 
     Raises:
         Invalid: The time cannot be read, or is past; then nothing is written.
@@ -123,13 +131,13 @@ def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filte
     """
     named = arguments.get("supersedes")
     if not named or within is None:
-        return _noted(app, tool, arguments, within)
+        return _noted(app, tool, arguments, within, is_own=is_own)
 
     def replace(ref: str) -> Answer:
         former = _entry_of(app, ref)
         if former is not None:
             check_age(app, named, former, yes=says_yes())
-        answer = _noted(app, tool, {**arguments, "supersedes": ref}, within)
+        answer = _noted(app, tool, {**arguments, "supersedes": ref}, within, is_own=is_own)
         if former is None:
             return answer
         from commonplace.verbs.amend_answers import first_line
@@ -140,7 +148,9 @@ def written(app: App, tool: Tool, arguments: Mapping[str, Any], *, within: Filte
     return find_entry(app, named, replace, within=within)
 
 
-def _noted(app: App, tool: Tool, given: Mapping[str, Any], within: Filter | None) -> Answer:
+def _noted(
+    app: App, tool: Tool, given: Mapping[str, Any], within: Filter | None, *, is_own: bool
+) -> Answer:
     """Call a tool that may write, with `--expires`, and note what it wrote, for `undo`."""
     phrase = expires_at()
     with (
@@ -153,19 +163,9 @@ def _noted(app: App, tool: Tool, given: Mapping[str, Any], within: Filter | None
             answer = app.write_expiring(phrase, lambda at: tool.call(given, ends=at))
         is_known = answer.facts.get("repeated") or not answer.facts.get("is_new", True)
         is_edit = editor.edited or editor.unkept
-        note(None if is_known or is_edit else _versions(app, answer))
+        note({} if is_known or is_edit or not is_own else answer.written)
     note_edits(app, editor.unkept)
     return answer
-
-
-def _versions(app: App, answer: Answer) -> dict[str, str] | None:
-    """The version of each entry that a tool wrote; None of what is not the owner's own."""
-    from commonplace.verbs.answers import written_refs
-
-    if not {"ref", "refs", "entry"} & answer.facts.keys():
-        return None  # it only read
-    found = [_entry_of(app, ref) for ref in written_refs(answer)]
-    return {each.ref: each.version for each in found if each is not None} or None
 
 
 def check_age(app: App, named: str, entry: EditableText, *, yes: bool) -> None:

@@ -121,7 +121,7 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
 
         def save_to(ref: str | None) -> Answer:
             call = {"kind": kind, **given, "ref": ref}
-            return written(app, tool, call, within=replaceable)
+            return written(app, tool, call, within=replaceable, is_own=not _is_others(user))
 
         named = given["ref"]
         if named is None:

@@ -273,7 +273,8 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         lines = [f"{done}: {event.ref} at {when_of(event.at, self.zone)}"]
         if event.own_tags:
             lines.append(f"Tags: {one_line(', '.join(event.own_tags))}")
-        return answer_of(lines, {**event_facts(event), "repeated": added.repeated}, notes)
+        facts = {**event_facts(event), "repeated": added.repeated}
+        return answer_of(lines, facts, notes, written={event.ref: event.stamp})
 
     def list_entries(
         self,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from commonplace.core.clock import render_instant
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.text import opening
-from commonplace.journals.memory.entry import render_flags, snippet_of
+from commonplace.journals.memory.entry import render_flags, snippet_of, version_of
 from commonplace.journals.memory.records import (
     ChatMessage,
     Gratitude,
@@ -180,7 +180,8 @@ def saved_answer(done: MemorySaved, kind: Kind, zone: tzinfo) -> Answer:
         return answer_of([line], {**facts, "created_at": None})
     facts |= {"created_at": saved.record.at.isoformat(), "text": saved.record.text}
     line = f"{'Saved' if saved.is_new else 'Now saved:'} {ref} ({state_of(saved.record, zone)})."
-    return answer_of([line], facts, done.notes)
+    version = {saved.record.ref: version_of(saved.record)}
+    return answer_of([line], facts, done.notes, written=version)
 
 
 def list_answer(listed: Records, kind: Kind, zone: tzinfo) -> Answer:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import Conflict
 from commonplace.core.fence import fenced, visible
-from commonplace.core.text import counted_entries, excerpt, opening
+from commonplace.core.text import counted_entries, excerpt, opening, text_hash
 from commonplace.journals.notebook.format import ref_of, version_of
 from commonplace.verbs.answers import (
     answer_of,
@@ -178,7 +178,8 @@ def written_answer(written: WrittenEntry, *, with_overview: bool, notes: Sequenc
     lines = [f"{done}: {entry.ref}, {counted_entries(written.entry_count)} in {entry.section}."]
     if facts["overview_written"]:
         lines.append(f"Its overview is now at version {written.version}.")
-    return answer_of(lines, facts, [*written.notes, *notes])
+    version = {entry.ref: text_hash(entry.text)}
+    return answer_of(lines, facts, [*written.notes, *notes], written=version)
 
 
 def node_facts(node: TocNode) -> dict[str, Any]:

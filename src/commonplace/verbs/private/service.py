@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from msgspec import Struct
@@ -173,7 +174,8 @@ class PrivateService(Struct, frozen=True, kw_only=True):
             facts["text"] = entries[0].raw
         if self.shows_paths:
             facts["paths"] = [str(x.path) for x in entries]
-        return self.answer(lines, facts, [*written.notes, *filed.notes])
+        versions = {x.ref: x.version for x in entries}
+        return self.answer(lines, facts, [*written.notes, *filed.notes], written=versions)
 
     def search_journal(
         self,
@@ -377,10 +379,12 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         lines: Sequence[str],
         facts: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
         notes: Sequence[str] = (),
+        *,
+        written: Mapping[str, str] = MappingProxyType({}),
     ) -> Answer:
         """An answer whose last note is what the journal says of its own place, if it does."""
         note = self.journal.note
-        return answer_of(lines, facts, [*notes, note] if note else notes)
+        return answer_of(lines, facts, [*notes, note] if note else notes, written=written)
 
     def open_entry(self, path_or_ref: str) -> PrivateEntry:
         """The entry under a ref or a path, of the owner's other projects too, to be corrected.

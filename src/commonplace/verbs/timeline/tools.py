@@ -11,7 +11,7 @@ from commonplace.core.clock import render_instant, render_time
 from commonplace.core.fence import fenced
 from commonplace.core.text import TOKEN_BYTES, opening
 from commonplace.core.values import Answer, Interval
-from commonplace.journals.timeline.entry import LEVELS, LONGEST, PERIODS, PeriodName
+from commonplace.journals.timeline.entry import LEVELS, LONGEST, PERIODS, PeriodName, version_of
 from commonplace.verbs.answers import (
     CAUTION,
     answer_of,
@@ -306,4 +306,5 @@ def _written(written: RecordedEntry, service: TimelineService) -> Answer:
         "content": entry.content,
         "repeated": not written.is_new,
     }
-    return answer_of([line], facts, written.notes)
+    version = {} if entry.status == "deleted" else {entry.ref: version_of(entry)}
+    return answer_of([line], facts, written.notes, written=version)
