@@ -105,7 +105,7 @@ def test_what_a_session_was_given(kept):
     assert "Hooks added 1 text; the assistant recalled 1." in words
     assert "added at SessionStart" in words
     assert "&lt;commonplace-brief&gt;the brief &lt;b&gt;" in page.text
-    assert "recalled by mcp__commonplace__recall 2026-05-01 10:00" in words
+    assert "recalled by mcp__commonplace__recall 1 May" in words
     assert "harbour" in words
     assert "found &lt;script&gt;x" in page.text
     assert token not in page.text

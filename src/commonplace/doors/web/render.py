@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -22,8 +23,11 @@ from commonplace.doors.web.visit import Address
 from commonplace.verbs.replaced_since import MOST_NAMED
 
 if TYPE_CHECKING:
-    from datetime import datetime, tzinfo
+    from collections.abc import Sequence
+    from datetime import date, datetime, tzinfo
 
+    from commonplace.core.values import Hit
+    from commonplace.doors.web.visit import Visit
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -46,7 +50,11 @@ def environment() -> Environment:
     made.filters["urlencode"] = lambda text: quote(shown_now(text), safe="")
     made.filters["kind"] = kind_of
     made.filters["time"] = time_of
+    made.filters["clock"] = clock_of
+    made.filters["instant"] = instant_of
     made.filters["day"] = day_of
+    made.filters["day_name"] = day_name
+    made.filters["by_day"] = by_day
     made.filters["marked"] = marked
     made.globals["shares"] = shares
     made.globals["most_named"] = MOST_NAMED
@@ -66,12 +74,47 @@ def render(template: str, **values: Any) -> str:
     return environment().get_template(template).render(**values)
 
 
-def time_of(at: datetime, zone: tzinfo) -> Markup:
-    """A time as people read it in their zone, and exactly for programs."""
-    local = at.astimezone(zone)
-    return Markup('<time datetime="{}">{}</time>').format(
-        at.isoformat(), local.strftime("%Y-%m-%d %H:%M")
-    )
+def time_of(at: datetime, visit: Visit) -> Markup:
+    """A time as people say it: 17:42 today, Tue 17:42 this week, 12 Nov, 12 Nov 2025."""
+    local, now = at.astimezone(visit.zone), visit.now.astimezone(visit.zone)
+    days = (now.date() - local.date()).days
+    if not days:
+        said = f"{local:%H:%M}"
+    elif 0 < days < _WEEK:
+        said = f"{local:%a %H:%M}"
+    else:
+        said = f"{local.day} {local:%b}{f' {local.year}' if local.year != now.year else ''}"
+    return _timed(at, visit.zone, said)
+
+
+def clock_of(at: datetime, visit: Visit) -> Markup:
+    """The time of day, for what stands below the heading of its day."""
+    return _timed(at, visit.zone, f"{at.astimezone(visit.zone):%H:%M}")
+
+
+def instant_of(at: datetime, visit: Visit) -> Markup:
+    """The whole of a time, to the minute."""
+    return _timed(at, visit.zone, f"{at.astimezone(visit.zone):%Y-%m-%d %H:%M}")
+
+
+def _timed(at: datetime, zone: tzinfo, said: str) -> Markup:
+    """A time in words, the whole of it on hover, and exactly for programs."""
+    whole = f"{at.astimezone(zone):%A, %Y-%m-%d %H:%M:%S %Z}"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(at.isoformat(), whole, said)
+
+
+def day_name(day: date, visit: Visit) -> str:
+    """A day as people say it: Today, Yesterday, Thursday, 19 November, with its year if another."""
+    today = visit.now.astimezone(visit.zone).date()
+    near = {0: "Today", 1: "Yesterday"}.get((today - day).days)
+    year = "" if day.year == today.year else f" {day.year}"
+    return near or f"{day:%A}, {day.day} {day:%B}{year}"
+
+
+def by_day(hits: Sequence[Hit], visit: Visit) -> list[tuple[date, list[Hit]]]:
+    """Hits in their order, those of one day together."""
+    days = groupby(hits, lambda hit: hit.doc.at.astimezone(visit.zone).date())
+    return [(day, list(of_day)) for day, of_day in days]
 
 
 def day_of(at: datetime, zone: tzinfo) -> str:
@@ -80,9 +123,13 @@ def day_of(at: datetime, zone: tzinfo) -> str:
     return f"{local:%a} {local.day} {local:%b %Y}"
 
 
+_WEEK = 7
+
 _KINDS = {
-    "raw": "recorded",
-    "fact": "recorded as a fact",
+    "event": "",
+    "entry": "",
+    "raw": "",
+    "fact": "fact",
     "hourly_rollup": "summary of an hour",
     "daily_rollup": "summary of a day",
     "weekly_rollup": "summary of a week",
@@ -95,7 +142,7 @@ _KINDS = {
 
 
 def kind_of(kind: str) -> str:
-    """What people call a kind of entry."""
+    """What people call a kind of entry; nothing for one that says nothing to them."""
     return _KINDS.get(kind, kind.replace("_", " "))
 
 

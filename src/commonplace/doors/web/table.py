@@ -17,6 +17,7 @@ class PageRow(NamedTuple):
         handler: `module:function`; it takes a `Visit` and returns a `WebPage`, `Redirect` or
             `Download`.
         title: What the navigation calls it; empty for what is not listed there.
+        group: Which of the groups of the navigation it stands in.
         writes: Whether it is asked by POST and changes something; else it is asked by GET.
     """
 
@@ -24,29 +25,30 @@ class PageRow(NamedTuple):
     path: str
     handler: str
     title: str = ""
+    group: int = 0
     writes: bool = False
 
 
 _PAGES = "commonplace.doors.web.pages"
 
 PAGES: tuple[PageRow, ...] = (
-    PageRow("home", "/", f"{_PAGES}.home:home", "Home"),
+    PageRow("home", "/", f"{_PAGES}.home:home", "Today"),
+    PageRow("search", "/search", f"{_PAGES}.search:search", "Search"),
     PageRow("calendar", "/calendar", f"{_PAGES}.calendar:today", "Calendar"),
     PageRow("period", "/calendar/{key}", f"{_PAGES}.calendar:period"),
-    PageRow("search", "/search", f"{_PAGES}.search:search", "Search"),
-    PageRow("chronicle", "/chronicle", f"{_PAGES}.chronicle:chronicle", "Chronicle"),
+    PageRow("chronicle", "/chronicle", f"{_PAGES}.chronicle:chronicle", "Chronicle", 1),
     PageRow("figure", "/chronicle/figure", f"{_PAGES}.chronicle:figure"),
-    PageRow("notebook", "/notebook", f"{_PAGES}.notebook:notebook", "Notebook"),
+    PageRow("notebook", "/notebook", f"{_PAGES}.notebook:notebook", "Notebook", 1),
     PageRow("section", "/notebook/section", f"{_PAGES}.notebook:section"),
     PageRow("clash", "/notebook/clash", f"{_PAGES}.notebook:clash"),
     PageRow("settle", "/notebook/settle", f"{_PAGES}.notebook:settle", writes=True),
-    PageRow("timeline", "/timeline", f"{_PAGES}.timeline:timeline", "Timeline"),
-    PageRow("memory", "/memory", f"{_PAGES}.memory:memory", "Memory"),
+    PageRow("timeline", "/timeline", f"{_PAGES}.timeline:timeline", "Timeline", 1),
+    PageRow("memory", "/memory", f"{_PAGES}.memory:memory", "Memory", 1),
     PageRow("tick", "/memory/tick", f"{_PAGES}.memory:tick", writes=True),
-    PageRow("transcripts", "/transcripts", f"{_PAGES}.transcripts:sessions", "Transcripts"),
+    PageRow("transcripts", "/transcripts", f"{_PAGES}.transcripts:sessions", "Transcripts", 1),
     PageRow("session", "/transcripts/session", f"{_PAGES}.transcripts:session"),
     PageRow("given", "/transcripts/given", f"{_PAGES}.transcripts:given"),
-    PageRow("health", "/health", f"{_PAGES}.health:health", "Health"),
+    PageRow("health", "/health", f"{_PAGES}.health:health", "Health", 2),
     PageRow("examine", "/health/doctor", f"{_PAGES}.health:examine"),
     PageRow("repair", "/health/repair", f"{_PAGES}.health:repair", writes=True),
     PageRow("back_up", "/health/backup", f"{_PAGES}.health:back_up", writes=True),
