@@ -1,4 +1,4 @@
-"""Writes what comes from the code: parts of the docs, the export's schema, plugins, lists of tools.
+"""Writes what comes from the code: parts of the docs, manual pages, plugins, lists of tools.
 
 `--check` only compares, and ends with 1 where a page or a plugin says something else than the code.
 A link from a page to a file that is not there ends with 1 either way.
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from check_designs import counts_table, design_table, differences_table
 from click.testing import CliRunner
+from command_reference import MAN, commands_text, manual_pages
 from msgspec.structs import replace
 from plugin_files import ProjectFacts, render_plugins
 
@@ -67,7 +68,8 @@ def main() -> int:
             if "--check" not in sys.argv:
                 page.write_text(made, "utf-8")
     known = plugins()
-    made_files = {**known, EXPORT_SCHEMA: export_schema(), Path(FILE): built_lists()}
+    manual = {ROOT / path: text for path, text in manual_pages(project()["version"]).items()}
+    made_files = {**known, **manual, EXPORT_SCHEMA: export_schema(), Path(FILE): built_lists()}
     for file, text in made_files.items():
         if not file.is_file() or file.read_text("utf-8") != text:
             stale.append(file)
@@ -79,7 +81,8 @@ def main() -> int:
     lost = [f"{page.relative_to(ROOT)}: {link}" for page in LINKING for link in lost_links(page)]
     for line in lost:
         print(f"{line} is not there.")
-    unknown = [x for x in (ROOT / "plugins").rglob("*") if x.is_file() and x not in known]
+    there = [*(ROOT / "plugins").rglob("*"), *(ROOT / MAN).iterdir()]
+    unknown = [x for x in there if x.is_file() and x not in made_files]
     for file in unknown:
         print(f"{file.relative_to(ROOT)} comes from nowhere: remove it.")
     return 1 if lost or unknown or (stale and "--check" in sys.argv) else 0
@@ -90,6 +93,7 @@ def render(kind: str, words: list[str]) -> str:
     makers: dict[str, Callable[[], str]] = {
         "client": lambda: client_text(words[0]),
         "clients": clients_table,
+        "commands": commands_text,
         "design": lambda: design_table(words[0]),
         "designs": counts_table,
         "differences": lambda: differences_table(words[0]),
@@ -152,14 +156,20 @@ def places_table() -> str:
     return f"{head}\n|---|---|---|---|---|---|\n{rows}"
 
 
+def project() -> dict[str, Any]:
+    """What `pyproject.toml` says of the distribution."""
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    return found
+
+
 def plugins() -> dict[Path, str]:
     """Every file of the plugins, with the version that `pyproject.toml` has."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    found = project()
     facts = ProjectFacts(
-        version=project["version"],
-        description=project["description"],
-        license=project["license"],
-        keywords=project["keywords"],
+        version=found["version"],
+        description=found["description"],
+        license=found["license"],
+        keywords=found["keywords"],
     )
     return {ROOT / path: text for path, text in render_plugins(facts).items()}
 

@@ -227,7 +227,7 @@ def test_what_is_printed_opens(tmp_path, monkeypatch):
 def test_the_list_has_a_header_labels_and_uses(tmp_path):
     """One line a token under names of the columns; without tokens, how to make one."""
     assert run("tokens", "list").stdout == (
-        "There are no tokens. Make one: `commonplace tokens create --user NAME`.\n"
+        "There are no tokens. Make one: `commonplace tokens create --owner NAME`.\n"
     )
     made = json.loads(
         run("tokens", "create", "--user", "ann", "--label", "old laptop", "--json").stdout

@@ -256,8 +256,13 @@ def body_of(text: str) -> str:
 
     Where nothing else is in it, the headings.
     """
-    body = _FRONT_MATTER.sub("", text, count=1)
+    body = without_front_matter(text)
     return _HEADING.sub("", body).strip() or body.strip() or text
+
+
+def without_front_matter(text: str) -> str:
+    """A Markdown file without the block of keys above it."""
+    return _FRONT_MATTER.sub("", text, count=1)
 
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)

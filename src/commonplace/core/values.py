@@ -128,6 +128,12 @@ class Doc(Struct, frozen=True, kw_only=True):
         return REPOSITORY if FROM_REPOSITORY in self.tags else OWN
 
     @property
+    def own_text(self) -> str:
+        """The text as it was written: without a heading that the search alone has behind it."""
+        heading = next(iter(self.headings), "")
+        return self.text.removesuffix(f"\n\n{heading}") if heading else self.text
+
+    @property
     def said(self) -> str:
         """What is searched and encoded: the text, after the name of who said it."""
         return said(self.author, self.text)
@@ -530,7 +536,7 @@ class Hit(Struct, frozen=True, kw_only=True):
     @property
     def excerpt(self) -> str:
         """The part of its text that bears most words of the question."""
-        return excerpt(self.doc.text, self.about)
+        return excerpt(self.doc.own_text, self.about)
 
 
 class Found(Struct, frozen=True, kw_only=True):

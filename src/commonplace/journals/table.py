@@ -26,6 +26,7 @@ class JournalRow(NamedTuple):
         default_tools: those of its tools that are listed where nothing else is asked for; the
             others of the same toolsets can be called then, and are not listed.
         original_tools: those that the program or design it comes from offers under these names.
+        example: a call of its command, as it is typed behind `commonplace`.
         feeds: whether its entries may count in the timeline's rollups.
     """
 
@@ -38,6 +39,7 @@ class JournalRow(NamedTuple):
     default_tools: tuple[str, ...] = ()
     original_tools: tuple[str, ...] = ()
     title: str = ""
+    example: str = ""
     feeds: bool = False
 
 
@@ -48,6 +50,7 @@ JOURNALS: tuple[JournalRow, ...] = (
         purpose="What your assistant learned, felt and decided; what you prefer. Markdown files.",
         wiring="commonplace.app.wiring.private:PrivateWiring",
         command="commonplace.doors.cli.private:private",
+        example='private write "the flaky test waits for a port"',
         toolsets=("private",),
         title="private journal",
         default_tools=("process_thoughts",),
@@ -66,6 +69,7 @@ JOURNALS: tuple[JournalRow, ...] = (
         purpose="What was done, and when: a line for each thing, with tags, by day and project.",
         wiring="commonplace.app.wiring.chronicle:ChronicleWiring",
         command="commonplace.doors.cli.chronicle:chronicle",
+        example="chronicle list -t deploy --since 'last month'",
         toolsets=("chronicle",),
         default_tools=("add_entry", "find_when_i"),
         original_tools=(
@@ -84,6 +88,7 @@ JOURNALS: tuple[JournalRow, ...] = (
         purpose="What a team understands, and how it came about: Markdown in a git repository.",
         wiring="commonplace.app.wiring.notebook:NotebookWiring",
         command="commonplace.doors.cli.notebook:notebook",
+        example='notebook write api/errors "every error has a code"',
         toolsets=("notebook",),
         original_tools=(
             "journal_read",
@@ -101,6 +106,7 @@ JOURNALS: tuple[JournalRow, ...] = (
         purpose="Everything that happens, summed up by hour, day, week, month and year.",
         wiring="commonplace.app.wiring.timeline:TimelineWiring",
         command="commonplace.doors.cli.timeline:timeline",
+        example="timeline show last week",
         toolsets=("timeline",),
     ),
     JournalRow(
@@ -109,6 +115,7 @@ JOURNALS: tuple[JournalRow, ...] = (
         purpose="What an application knows of each of its users: messages, to-dos, preferences.",
         wiring="commonplace.app.wiring.memory.wiring:MemoryWiring",
         command="commonplace.doors.cli.memory:memory",
+        example='memory save todo "renew the certificate"',
         toolsets=("memory", "memory-write"),
         original_tools=("memory_search",),
     ),
@@ -118,6 +125,7 @@ JOURNALS: tuple[JournalRow, ...] = (
         purpose="What you and your assistants said in each session, word for word, as it was said.",
         wiring="commonplace.app.wiring.transcripts:TranscriptWiring",
         command="commonplace.doors.cli.transcripts:transcripts",
+        example="transcripts list yesterday",
         toolsets=("transcripts",),
         feeds=True,
     ),

@@ -236,6 +236,19 @@ def ago(at: datetime, now: datetime, zone: tzinfo) -> str:
     return f"{_days_in_words(days)} ago"
 
 
+def until(at: datetime, now: datetime, zone: tzinfo) -> str:
+    """In how long something comes, as `ago` says how long it is past: `in 10 hours`."""
+    said = ago(now, at, zone)
+    return "at once" if said in {"just now", "ahead"} else f"in {said.removesuffix(' ago')}"
+
+
+def coming_time(at: datetime, now: datetime, zone: tzinfo) -> str:
+    """A time to come on the zone's clock, the next two days by name: `tomorrow 00:00`."""
+    days = (_local(at, zone).date() - _local(now, zone).date()).days
+    name = {0: "today", 1: "tomorrow"}.get(days)
+    return f"{name} {time_of(at, zone)}" if name else when_of(at, zone)
+
+
 def _days_in_words(days: int) -> str:
     if days < _DAYS_SAID:
         return counted(days, "day", "days")

@@ -148,7 +148,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
 
         def cut(number: int, length: int) -> _Shown:
             hit = hits[number]
-            text = excerpt(hit.doc.text, words, length)
+            text = excerpt(hit.doc.own_text, words, length)
             lines = self._hit_lines(frame, shared, hit, text)
             block = "\n".join(["", *lines])
             return _Shown(hit, text, block, len(block.encode()) + 1)
@@ -342,7 +342,7 @@ def _fitting(cut: Callable[[int, int], _Shown], count: int, room: int, short: in
         room -= hit.size
     for length in _LONGER:
         for number, hit in enumerate(shown):
-            if length > short and hit.text != hit.hit.doc.text:
+            if length > short and hit.text != hit.hit.doc.own_text:
                 longer = cut(number, length)
                 if longer.size - hit.size <= room:
                     room -= longer.size - hit.size

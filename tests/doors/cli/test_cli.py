@@ -116,7 +116,7 @@ def test_the_help_lists_each_command_as_it_describes_itself(name):
     command = main.get_command(click.Context(main), name)
     assert command.get_short_help_str(limit=200) == COMMANDS[name].summary
     assert command.name == name
-    assert f"{name} " in run("--help").output
+    assert f"{name} " in run("help", "--all").output
     assert run(name, "--help").exit_code == 0
 
 
@@ -204,7 +204,7 @@ def test_a_command_of_another_place_is_named(words, hint):
 def test_no_command_shows_the_help():
     """Silence asks for help."""
     done = run()
-    assert "Commands:" in done.output
+    assert "Everyday:" in done.output
     assert "Error" not in done.output
 
 

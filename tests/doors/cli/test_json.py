@@ -29,7 +29,6 @@ FIRST = {
 
 READING = {
     "recall": ["harbour"],
-    "search": ["harbour", "--explain"],
     "list": [],
     "last": ["3"],
     "open": ["-1"],

@@ -124,17 +124,23 @@ def test_wide_signs_fit_too(width):
         assert len(line) + line.count("港") <= width
 
 
-def test_a_page_is_the_text_as_it_was_written():
-    """With when and where above it, and what lies around it below; no fence."""
+def page_of(text, **more):
+    """The lines of a private entry's page, eighty columns wide."""
     page = {
         "ref": "private:1",
         "journal": "private",
         "at": "2026-03-02T09:30:00+00:00",
-        "text": "## Feelings\n\nCalm.",
-        "before": {"ref": "private:0", "at": "2026-03-01T09:30:00+00:00", "text": "a storm"},
+        "text": text,
+        **more,
     }
-    lines = click.unstyle(render_page(page, ListLook(zone=UTC, width=80))).splitlines()
-    assert lines == [
+    return click.unstyle(render_page(page, ListLook(zone=UTC, width=80))).splitlines()
+
+
+def test_a_page_is_the_text_as_it_was_written():
+    """Below its first words, with when and where; what lies around it is below. No fence."""
+    before = {"ref": "private:0", "at": "2026-03-01T09:30:00+00:00", "text": "a storm"}
+    assert page_of("## Feelings\n\nCalm.", before=before) == [
+        "Calm.",
         "2026-03-02 09:30  private",
         "private:1",
         "",
@@ -144,3 +150,52 @@ def test_a_page_is_the_text_as_it_was_written():
         "",
         "before 2026-03-01 09:30  a storm",
     ]
+
+
+def test_a_page_is_named_by_its_first_words():
+    """Not by the clock time in a file's front matter, which is left out; a line is said once."""
+    file = '---\ntitle: "9:30:00 AM - March 2, 2026"\ndate: x\n---\n\nLeft the harbour.\n'
+    assert page_of(file) == ["Left the harbour.", "2026-03-02 09:30  private", "private:1"]
+    assert page_of(f"{LONG} {LONG}")[0].endswith("...")
+
+
+def test_prose_wraps_at_words_and_what_is_fenced_does_not():
+    """At the width of the terminal; a list's lines go on below their first word."""
+    code = "```\n" + "x " * 60 + "\n```"
+    lines = page_of(f"# Plan\n\n{LONG}\n\n- {LONG}\n\n{code}")
+    assert lines[6:10] == [
+        "The migration needs a rehearsal before the release, since nobody knew the order",
+        "of steps.",
+        "",
+        "- The migration needs a rehearsal before the release, since nobody knew the",
+    ]
+    assert lines[10] == "  order of steps."
+    assert "x " * 60 in lines
+
+
+def test_why_a_hit_was_found_is_said_in_words(monkeypatch):
+    """With `--explain` on a terminal: what gave how much, below the entry."""
+    item = {
+        "ref": "private:1",
+        "journal": "private",
+        "at": "2026-03-02T09:30:00+00:00",
+        "text": "a quiet harbour",
+        "by": "both",
+        "legs": {"words": 0.2, "meaning": 0.6},
+        "similarity": 0.512,
+        "score": 0.8,
+    }
+    look = ListLook(zone=UTC, width=100)
+    lines = click.unstyle(render_list({"items": [item], "chance": 0.62}, look)).splitlines()
+    assert lines[0] == "Chance that these are about the question: 62%"
+    assert [line.strip() for line in lines[2:]] == [
+        "found by its words and its meaning: words 25%, meaning 75%; as near",
+        "to the question as 0.51 of 1; score 0.80",
+    ]
+
+
+def test_what_fits_less_is_counted():
+    """With the option that shows it."""
+    item = {"ref": "private:1", "at": "2026-03-02T09:30:00+00:00", "text": "x"}
+    lines = render_list({"items": [item], "folded": 9}, ListLook(zone=UTC, width=80)).splitlines()
+    assert lines[-1] == "9 less likely: `--all`"

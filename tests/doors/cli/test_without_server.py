@@ -56,7 +56,7 @@ def test_its_commands_say_what_to_install(command):
 
 def test_help_lists_them_all_the_same(command):
     """As with it: what there is to have is seen."""
-    assert "Serve MCP clients over HTTP, many users at once." in command("--help").stdout
+    assert "Serve MCP clients over HTTP, many users at once." in command("help", "--all").stdout
     assert "Create or update the tables of Postgres." in command("memory", "--help").stdout
     assert "Did you mean" in command("sarve").stderr
 

@@ -12,7 +12,7 @@ import click
 from commonplace.core.text import screening
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import settings, show
-from commonplace.doors.cli.options import json_option
+from commonplace.doors.cli.options import Respelled, json_option
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _HEADER = ("ID", "USER", "LABEL", "SCOPE", "TOOLSETS", "LAST USED", "EXPIRES", "STATE")
-_NO_TOKENS = "There are no tokens. Make one: `commonplace tokens create --user NAME`."
+_NO_TOKENS = "There are no tokens. Make one: `commonplace tokens create --owner NAME`."
 
 
 @click.group()
@@ -30,7 +30,15 @@ def tokens() -> None:
 
 
 @tokens.command(short_help="Make a token, and print it this once.")
-@click.option("--user", required=True, metavar="NAME", help="Whose journals it opens.")
+@click.option(
+    "--owner",
+    "user",
+    cls=Respelled,
+    former=("--user",),
+    required=True,
+    metavar="NAME",
+    help="Whose journals it opens.",
+)
 @click.option("--scope", default="read,write", show_default=True, help="read, or read,write.")
 @click.option(
     "--toolsets", metavar="A,B|all", help="Which tools (default: what the server offers)."

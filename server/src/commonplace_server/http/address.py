@@ -89,5 +89,5 @@ def check_access(address: ListenAddress, tokens: TokenFile) -> None:
     where = f"{address.host}:{address.port}" if not names.is_loopback else ", ".join(address.also)
     raise Denied(
         f"Any client that reaches {where} could read and write everything: there are no tokens.",
-        hint="Make one first: `commonplace tokens create --user NAME`.",
+        hint="Make one first: `commonplace tokens create --owner NAME`.",
     )

@@ -11,92 +11,136 @@ from commonplace.doors.cli.frame import Added, Frame, Lazy
 from commonplace.doors.installed import installed_version
 from commonplace.journals.table import JOURNALS
 
-COMMANDS = {
+_EVERYDAY, _JOURNALS, _YOURS, _SETUP = "Everyday", "Journals", "Yours", "Setup"
+_HERE = "commonplace.doors.cli"
+
+COMMANDS: dict[str, Lazy | Added] = {
+    "log": Lazy(
+        f"{_HERE}.log:log",
+        "Log what you just did, or show the log.",
+        _EVERYDAY,
+        'log "fixed the build: a cache was stale" -t ci',
+    ),
     "recall": Lazy(
-        "commonplace.doors.cli.recall:recall", "Ask all journals one question, in words and time."
-    ),
-    "search": Lazy("commonplace.doors.cli.recall:search", "The same as recall."),
-    "list": Lazy(
-        "commonplace.doors.cli.entries:list_entries", "List the newest entries of all journals."
-    ),
-    "last": Lazy("commonplace.doors.cli.entries:last", "Show the newest entry whole."),
-    "open": Lazy(
-        "commonplace.doors.cli.recall:open_ref",
-        "Show any entry whole, with what came before and after it.",
-    ),
-    "edit": Lazy("commonplace.doors.cli.entries:edit", "Replace the text of any entry."),
-    "delete": Lazy("commonplace.doors.cli.entries:delete", "Delete any entry for good."),
-    "undo": Lazy("commonplace.doors.cli.undoing:undo", "Take back what you wrote last."),
-    "forget": Lazy(
-        "commonplace.doors.cli.forgetting:forget", "Delete entries and every copy of their text."
-    ),
-    "expire": Lazy(
-        "commonplace.doors.cli.expiring:expire", "Set when an entry is forgotten by itself."
-    ),
-    **{row.name: Lazy(row.command, row.help) for row in JOURNALS},
-    "import": Lazy(
-        "commonplace.doors.cli.importing:import_sessions",
-        "Import an export, sessions, or other programs' entries.",
-    ),
-    "export": Lazy(
-        "commonplace.doors.cli.exporting:export",
-        "Write all journals as Markdown and JSON lines.",
-    ),
-    "backup": Lazy(
-        "commonplace.doors.cli.backup:backup",
-        "Copy all journals into one new FILE, while other programs write.",
-    ),
-    "restore": Lazy(
-        "commonplace.doors.cli.backup:restore",
-        "Restore everything that `commonplace backup` put into FILE.",
-    ),
-    "recover": Lazy(
-        "commonplace.doors.cli.project:recover", "Bring back notes of this project that are gone."
-    ),
-    "rollup": Lazy(
-        "commonplace.doors.cli.rollup:rollup",
-        "Roll the timeline up: what is due, or a period again.",
-    ),
-    "log": Lazy("commonplace.doors.cli.log:log", "Log what you just did, or show the log."),
-    "trust": Lazy(
-        "commonplace.doors.cli.trust:trust",
-        "Allow a repository a project log, or take its notes for yours.",
+        f"{_HERE}.recall:recall",
+        "Ask all journals one question, in words and time.",
+        _EVERYDAY,
+        "recall why did we leave Postgres last spring",
     ),
     "when": Lazy(
-        "commonplace.doors.cli.chronicle:when", "Find when you last, first or ever did something."
+        f"{_HERE}.chronicle:when",
+        "Find when you last, first or ever did something.",
+        _EVERYDAY,
+        "when did I last deploy",
     ),
-    "project": Lazy(
-        "commonplace.doors.cli.project:project", "Show which project this folder belongs to."
+    "list": Lazy(
+        f"{_HERE}.entries:list_entries",
+        "List the newest entries of all journals.",
+        _EVERYDAY,
+        "list last week -j private",
     ),
-    "status": Lazy("commonplace.doors.cli.recall:status", "Show what each journal holds."),
+    "open": Lazy(
+        f"{_HERE}.recall:open_ref",
+        "Show any entry whole, with what came before and after it.",
+        _EVERYDAY,
+        "open 3",
+    ),
+    "edit": Lazy(
+        f"{_HERE}.entries:edit",
+        "Replace the text of any entry.",
+        _EVERYDAY,
+        'edit -1 "fixed the build: the cache of CI was stale"',
+    ),
+    "forget": Lazy(
+        f"{_HERE}.forgetting:forget",
+        "Delete entries and every copy of their text.",
+        _EVERYDAY,
+        'forget --query "the old password" --dry-run',
+    ),
+    "undo": Lazy(f"{_HERE}.undoing:undo", "Take back what you wrote last.", _EVERYDAY, "undo"),
+    "expire": Lazy(
+        f"{_HERE}.expiring:expire",
+        "Set when an entry is forgotten by itself.",
+        _EVERYDAY,
+        "expire -1 in 30 days",
+    ),
+    **{row.name: Lazy(row.command, row.help, _JOURNALS, row.example) for row in JOURNALS},
+    "import": Lazy(
+        f"{_HERE}.importing:import_sessions",
+        "Import an export, sessions, or other programs' entries.",
+        _YOURS,
+        "import claude-code --dry-run",
+    ),
+    "export": Lazy(
+        f"{_HERE}.exporting:export",
+        "Write all journals as Markdown and JSON lines.",
+        _YOURS,
+        "export memory.zip --since 2026",
+    ),
+    "backup": Lazy(
+        f"{_HERE}.backup:backup",
+        "Copy all journals into one new FILE, at any time.",
+        _YOURS,
+        "backup memory-backup.zip",
+    ),
+    "restore": Lazy(
+        f"{_HERE}.backup:restore",
+        "Restore everything that `commonplace backup` put into FILE.",
+        _YOURS,
+        "restore memory-backup.zip",
+    ),
+    "setup": Lazy(
+        f"{_HERE}.setup:setup", "Add Commonplace to an MCP client.", _SETUP, "setup claude-code"
+    ),
+    "web": Lazy(f"{_HERE}.web:web", "Look at everything in your browser.", _SETUP, "web"),
+    "doctor": Lazy(
+        f"{_HERE}.doctor:doctor",
+        "Check for problems; fix them with --repair.",
+        _SETUP,
+        "doctor --repair",
+    ),
+    "status": Lazy(f"{_HERE}.recall:status", "Show what each journal holds.", _SETUP, "status"),
+    "config": Lazy(
+        f"{_HERE}.config:config", "Show or change settings.", _SETUP, "config set timezone UTC"
+    ),
+    "model": Lazy(
+        f"{_HERE}.model:model", "Show, fetch or choose the encoder.", _SETUP, "model fetch"
+    ),
+    "last": Lazy(f"{_HERE}.entries:last", "Show the newest entry whole."),
+    "delete": Lazy(f"{_HERE}.entries:delete", "Delete any entry for good."),
+    "recover": Lazy(f"{_HERE}.project:recover", "Bring back notes of this project that are gone."),
+    "project": Lazy(f"{_HERE}.project:project", "Show which project this folder belongs to."),
+    "trust": Lazy(
+        f"{_HERE}.trust:trust", "Allow a repository a project log, or take its notes for yours."
+    ),
     "brief": Lazy(
-        "commonplace.doors.cli.brief:brief",
-        "Show what a session of this project is given at its start.",
+        f"{_HERE}.brief:brief", "Show what a session of this project is given at its start."
     ),
-    "web": Lazy("commonplace.doors.cli.web:web", "Look at everything in your browser."),
-    "mcp": Lazy("commonplace.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),
+    "rollup": Lazy(
+        f"{_HERE}.rollup:rollup", "Roll the timeline up: what is due, or a period again."
+    ),
+    "reindex": Lazy(f"{_HERE}.reindex:reindex", "Rebuild the index from the journals."),
+    "mcp": Lazy(f"{_HERE}.mcp:mcp", "Serve an MCP client over stdin and stdout."),
     "serve": Added("serve", "server", "Serve MCP clients over HTTP, many users at once."),
     "tokens": Added("tokens", "server", "Let users connect over HTTP, each with a token."),
-    "hook": Lazy(
-        "commonplace.doors.cli.hook:hook",
-        "Serve a hook of a client, whose JSON is read from stdin.",
-    ),
-    "setup": Lazy("commonplace.doors.cli.setup:setup", "Add Commonplace to an MCP client."),
-    "reindex": Lazy(
-        "commonplace.doors.cli.reindex:reindex", "Rebuild the index from the journals."
-    ),
-    "doctor": Lazy(
-        "commonplace.doors.cli.doctor:doctor", "Check for problems; fix them with --repair."
-    ),
-    "model": Lazy("commonplace.doors.cli.model:model", "Show, fetch or choose the encoder."),
-    "config": Lazy("commonplace.doors.cli.config:config", "Show or change settings."),
-    "completion": Lazy(
-        "commonplace.doors.cli.about:completion", "Print a shell's completion script."
-    ),
-    "help": Lazy("commonplace.doors.cli.about:help_on", "Show this help, or that of a command."),
-    "version": Lazy("commonplace.doors.cli.about:version", "Show the version."),
+    "hook": Lazy(f"{_HERE}.hook:hook", "Serve a hook of a client, whose JSON is read from stdin."),
+    "completion": Lazy(f"{_HERE}.about:completion", "Print a shell's completion script."),
+    "help": Lazy(f"{_HERE}.about:help_on", "Show this help, or that of a command."),
+    "version": Lazy(f"{_HERE}.about:version", "Show the version."),
 }
-"""All commands by name, in the order in which `--help` lists them."""
+"""All commands by name, in the order in which the help lists them."""
+
+TWINS = {
+    "search": ("recall",),
+    "find": ("recall",),
+    "show": ("open",),
+    "rm": ("delete",),
+    "note": ("log",),
+    "add": ("log",),
+    "todo": ("memory", "save", "todo"),
+    "remember": ("private", "write"),
+}
+"""Words that fingers know, and the words that each stands for."""
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
@@ -108,6 +152,9 @@ def _print_version(ctx: click.Context, _param: click.Parameter, asked: bool) -> 
 @click.group(
     cls=Frame,
     table=COMMANDS,
+    twins=TWINS,
+    subcommand_metavar="COMMAND …",
+    epilog="`commonplace COMMAND --help` describes a command; `commonplace help --all` lists all.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(

@@ -8,20 +8,27 @@ from __future__ import annotations
 import click
 
 from commonplace.core.values import Answer
-from commonplace.doors.cli.frame import show
+from commonplace.doors.cli.frame import ALL_COMMANDS, Frame, say, show
 from commonplace.doors.cli.options import json_option
 
 
 @click.command(name="help", short_help="Show this help, or that of a command.")
 @click.argument("command", nargs=-1)
+@click.option("--all", "is_all", is_flag=True, help="List every command, and other words for them.")
 @click.pass_context
-def help_on(ctx: click.Context, command: tuple[str, ...]) -> None:
+def help_on(ctx: click.Context, command: tuple[str, ...], *, is_all: bool) -> None:
     """Show the help of COMMAND, or of all commands."""
     at = ctx.find_root()
-    for word in command:
+    root = at.command
+    assert isinstance(root, Frame)
+    at.meta[ALL_COMMANDS] = is_all
+    words = [*command]
+    while words:
         if not isinstance(at.command, click.Group):
-            raise click.UsageError(f"{at.command_path} has no command {word}.", at)
-        name, found, _ = at.command.resolve_command(at, [word])
+            if command[0] in root.twins:  # the rest of what it stands for
+                break
+            raise click.UsageError(f"{at.command_path} has no command {words[0]}.", at)
+        name, found, words = at.command.resolve_command(at, words)
         assert found is not None
         at = click.Context(found, info_name=name, parent=at)
     click.echo(at.command.get_help(at))
@@ -52,4 +59,7 @@ def completion(shell: str, as_json: bool) -> None:
     script = kind(click.Command("commonplace"), {}, "commonplace", "_COMMONPLACE_COMPLETE")
     # The class's own source() of bash would start a bash to ask for its version.
     text = ShellComplete.source(script)
-    show(Answer(text=text, facts={"shell": shell, "script": text}), as_json)
+    if as_json:
+        show(Answer(text=text, facts={"shell": shell, "script": text}), as_json)
+        return
+    say(text.removesuffix("\n"))  # for a shell, so in no line wrapped

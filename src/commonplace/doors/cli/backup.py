@@ -25,12 +25,13 @@ from commonplace.doors.cli.options import json_option
 )
 @json_option
 def backup(file: Path, with_tokens: bool, as_json: bool) -> None:
-    """Copy all journals into one new FILE, while other programs write.
+    """Copy all journals into one new FILE, at any time.
 
-    FILE is a zip. It holds everything that cannot be made again: every journal, the private notes
-    of every project that is known, your settings, and the key that the marks of secrets are made
-    with. Index and model are left out, and notes that a project's git repository holds itself. It
-    is read back before it gets its name; a file that exists is never written over.
+    Other programs may write meanwhile. FILE is a zip. It holds everything that cannot be made
+    again: every journal, the private notes of every project that is known, your settings, and the
+    key that the marks of secrets are made with. Index and model are left out, and notes that a
+    project's git repository holds itself. It is read back before it gets its name; a file that
+    exists is never written over.
     """
     from commonplace.app.backup import backup_places, left_out_of_backups
     from commonplace.core.clock import utc_now

@@ -22,6 +22,7 @@ from commonplace.doors.cli.calls import call_tool, check_age, file_everything, o
 from commonplace.doors.cli.frame import (
     confirm,
     file_text,
+    say,
     show,
     show_list,
     show_written,
@@ -31,6 +32,7 @@ from commonplace.doors.cli.options import (
     common_options,
     expires_option,
     flag_of,
+    json_switch,
     list_form,
     list_options,
     no_undo_option,
@@ -93,7 +95,7 @@ def chronicle() -> None:
     """Log what was done, and ask when it was."""
 
 
-@chronicle.command()
+@chronicle.command(hidden=True)  # `commonplace log` says it in fewer words
 @click.argument("message", nargs=-1)
 @verb_options(ChronicleService.add_entry, without=("message", "asked"))
 @expires_option
@@ -186,7 +188,7 @@ def edit(
         show(answer, as_json)
 
 
-@chronicle.command(cls=ShortRefCommand)
+@chronicle.command(cls=ShortRefCommand, hidden=True)  # `commonplace delete` takes every ref
 @click.argument("id")
 @yes_option
 @common_options
@@ -202,7 +204,9 @@ def delete(id: str, yes: bool, as_json: bool) -> None:  # noqa: A002  the name t
         show(app.chronicle.amender().delete_entry(ref=entry.id, expected=entry.stamp), as_json)
 
 
-@chronicle.command(cls=ShortRefCommand, short_help="Take back what you wrote last in the log.")
+@chronicle.command(
+    cls=ShortRefCommand, short_help="Take back what you wrote last in the log.", hidden=True
+)
 @click.argument("id", required=False)
 @yes_option
 @common_options
@@ -237,7 +241,8 @@ def tags(limit: int | None, as_json: bool) -> None:
 @verb_option(ChronicleService.search_entries, "since")
 @verb_option(ChronicleService.search_entries, "until")
 @verb_option(ChronicleService.search_entries, "tags")
-@common_options
+@project_option
+@json_switch
 def export(
     form: str | None,
     output: str | None,
@@ -256,7 +261,7 @@ def export(
     with opened() as app:
         answer = commands(app).export(form=chosen, tags=tags, **given)
         if file is None:
-            show(answer, as_json=False)
+            say(answer.text.removesuffix("\n"))  # for chronicle, so in no line wrapped
             return
         with suppress(OSError):  # it is not there yet
             if os.path.samefile(file, app.chronicle.journal.path):

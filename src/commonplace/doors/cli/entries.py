@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @click.command(name="list")
 @click.argument("when", nargs=-1)
-@click.option("--when", "phrase", metavar="TIME", help="The same as WHEN, as other lists take it.")
+@click.option("--when", "phrase", metavar="TIME", hidden=True)  # the same, as other lists take it
 @click.option(
     "-n",
     "--limit",
@@ -169,7 +169,7 @@ def _facts(hit: Hit) -> dict[str, Any]:
     return {
         "ref": doc.ref,
         "at": doc.at.isoformat(),
-        "text": doc.text,
+        "text": doc.own_text,
         "journal": doc.journal,
         "kind": doc.kind,
         "tags": list(doc.own_tags),

@@ -19,7 +19,7 @@ from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import confirm, show
 from commonplace.doors.cli.options import common_options, yes_option
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
-from commonplace.verbs.answers import one_line
+from commonplace.verbs.answers import coming_time, one_line, until
 
 if TYPE_CHECKING:
     from commonplace.app import App
@@ -94,8 +94,10 @@ def _set_end(app: App, ref: str, phrase: str) -> Answer:
     whole = find_entry(app, ref, app.amend.read_text).ref
     at = app.expiring.read_time(phrase)
     app.expiring.expire(whole, at)
-    shown = render_instant(at, app.settings.timezone)
-    return Answer(text=f"{whole} expires {shown}.", facts={"ref": whole, "expires": shown})
+    zone = app.settings.timezone
+    shown = render_instant(at, zone)
+    text = f"{whole} is gone {until(at, app.clock(), zone)}, {coming_time(at, app.clock(), zone)}."
+    return Answer(text=text, facts={"ref": whole, "expires": shown})
 
 
 def _forget_now(app: App, *, yes: bool) -> Answer:

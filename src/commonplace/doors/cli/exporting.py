@@ -16,7 +16,7 @@ from commonplace.core.values import Answer
 from commonplace.doors.cli.acts import noting_import
 from commonplace.doors.cli.calls import opened, start_of
 from commonplace.doors.cli.frame import home_folder, show
-from commonplace.doors.cli.options import common_options
+from commonplace.doors.cli.options import Respelled, common_options
 from commonplace.doors.cli.progress import show_counting
 
 if TYPE_CHECKING:
@@ -27,12 +27,23 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("target", metavar="DIR|FILE.zip", type=click.Path(path_type=Path))
-@click.option("--journals", metavar="A,B", help="Only these journals.")
-@click.option("--owner", help="Export the journals of another owner on this machine.")
+@click.option(
+    "-j",
+    "--journal",
+    "journals",
+    cls=Respelled,
+    former=("--journals",),
+    multiple=True,
+    metavar="NAME",
+    help="Only this journal. May be given again.",
+)
+@click.option(
+    "--owner", metavar="NAME", help="Export the journals of another owner on this machine."
+)
 @click.option("--since", metavar="TIME", help="Leave out what is older than this time.")
 @common_options
 def export(
-    target: Path, journals: str | None, owner: str | None, since: str | None, as_json: bool
+    target: Path, journals: tuple[str, ...], owner: str | None, since: str | None, as_json: bool
 ) -> None:
     """Write all journals as Markdown and JSON lines.
 
@@ -45,7 +56,7 @@ def export(
 
     with _opened_of(owner) as app:
         left_out = left_out_of_exports(app)
-        wanted = [name.strip() for name in (journals or "").split(",") if name.strip()]
+        wanted = [x.strip() for each in journals for x in each.split(",") if x.strip()]
         with show_counting("Exporting entries") as progress:
             made = app.exporting().export(
                 target, journals=wanted, since=start_of(app, since), progress=progress

@@ -43,7 +43,7 @@ _FILTERS = ("query", "before", "project")
 )
 @click.option(
     "--project",
-    metavar="PATH",
+    metavar="FOLDER",
     callback=flag_of("project"),  # with a REF it says which project's journal is open, as elsewhere
     help="Entries written in this folder or below it; with a REF, the project's folder.",
 )

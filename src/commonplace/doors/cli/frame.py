@@ -12,7 +12,9 @@ import os
 import sys
 from contextvars import ContextVar
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO, TypeAlias, TypeVar
 
 import click
@@ -31,21 +33,34 @@ if TYPE_CHECKING:
 FAILURE = 1
 USAGE = 2
 _EXIT_CODES = {"invalid": USAGE, "not_found": 3, "conflict": 4}
+_JSON_FORMS = ("json", "jsonl")
 _SHOWN = 1_000
 """Characters that are shown of the beginning, and of the end, of a longer error."""
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _SETTINGS = "commonplace.settings"
 _settings_now: ContextVar[Settings | None] = ContextVar("_settings_now", default=None)
 
+ALL_COMMANDS = "commonplace.all"
+"""Set in a context's `meta` where its help is to list every command."""
+
 _T = TypeVar("_T")
 _Act: TypeAlias = Literal["delete", "replace", "trust"]
 
 
 class Lazy(NamedTuple):
-    """A command imported when it is called: `module:attribute`, and its line in the help."""
+    """A command imported when it is called.
+
+    Attributes:
+        where: `module:attribute`.
+        summary: Its line in the help.
+        group: Under which the help lists it; empty for what only `help --all` lists.
+        example: A call of it, as it is typed behind `commonplace`.
+    """
 
     where: str
     summary: str
+    group: str = ""
+    example: str = ""
 
     def load(self) -> click.Command:
         """The command, imported now."""
@@ -61,6 +76,8 @@ class Added(NamedTuple):
     name: str
     extra: str
     summary: str
+    group: str = ""
+    example: str = ""
 
     def load(self) -> click.Command:
         """The command, imported now; where it is not installed, one that says what to install."""
@@ -115,11 +132,19 @@ class Frame(click.Group):
     """The outermost command: loads a subcommand when it is called and ends each call with its code.
 
     table: the subcommands by name, in the order the help lists them.
+    twins: what else they may be called, and the words that it stands for.
     """
 
-    def __init__(self, *args: Any, table: Mapping[str, Lazy | Added], **attrs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        table: Mapping[str, Lazy | Added],
+        twins: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        **attrs: Any,
+    ) -> None:
         super().__init__(*args, **attrs)
         self.table = table
+        self.twins = twins
 
     def invoke(self, ctx: click.Context) -> Any:
         """As click does it; what was saved in an editor for a command that fails is kept."""
@@ -138,13 +163,20 @@ class Frame(click.Group):
         return [*self.table]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The subcommand, imported now."""
-        return self.table[cmd_name].load() if cmd_name in self.table else None
+        """The subcommand, imported now, with its example."""
+        if cmd_name not in self.table:
+            return None
+        row = self.table[cmd_name]
+        command = row.load()
+        if row.example:
+            command.epilog = f"\b\nExample:\n  $ commonplace {row.example}"
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does it, with the nearest name for one that does not exist."""
+        """As click does it, with twins, and the nearest name for one that does not exist."""
+        args = [*self.twins.get(args[0], args[:1]), *args[1:]]
         if args[0] in self.table or args[0].startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         raise click.UsageError(f"No such command: {args[0]}.{self._guess(args[0], ctx)}", ctx)
@@ -156,7 +188,7 @@ class Frame(click.Group):
             return f" Did you mean `{'` or `'.join(below)}`?"
         from commonplace.core.text import nearest
 
-        near = nearest(name, [*self.table])
+        near = nearest(name, [*self.table, *self.twins])
         return f" Did you mean {near}?" if near else ""
 
     def commands_below(self, name: str, ctx: click.Context) -> list[str]:
@@ -169,9 +201,24 @@ class Frame(click.Group):
         ]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the subcommands from the table, so that help imports none of them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, row.summary) for name, row in self.table.items()])
+        """List the subcommands from the table by group, so that help imports none of them."""
+        is_all = ctx.meta.get(ALL_COMMANDS, False)
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for name, row in self.table.items():
+            if row.group or is_all:
+                groups.setdefault(row.group or "Others", []).append((name, row.summary))
+        if is_all:
+            groups["Other words"] = [(name, " ".join(x)) for name, x in self.twins.items()]
+        width = max(len(name) for rows in groups.values() for name, _ in rows)
+        for group, rows in groups.items():
+            with formatter.section(group):
+                formatter.write_dl([(f"{name:{width}}", said) for name, said in rows])
+        if is_all:
+            return
+        firsts = {row.group: row.example for row in reversed([*self.table.values()]) if row.example}
+        with formatter.section("Examples"):
+            for group in groups:
+                formatter.write(f"  $ commonplace {firsts[group]}\n" if group in firsts else "")
 
     def main(
         self,
@@ -200,18 +247,26 @@ class Frame(click.Group):
 
         own = words[: words.index("--")] if "--" in words else words
         with screening(_shown()):
-            sys.exit(_exit_code(run, as_json=not {"--json", "--jsonl"}.isdisjoint(own)))
+            sys.exit(_exit_code(run, as_json=_asks_for_json(own)))
 
     def _context_of(self, words: Sequence[str]) -> click.Context:
         """That of the command which these words begin with: click's parser may leave it out."""
         ctx = click.Context(self, info_name="commonplace")
-        for word in words:
+        for word in (*self.twins.get(words[0], words[:1]), *words[1:]) if words else ():
             group = ctx.command
             command = group.get_command(ctx, word) if isinstance(group, click.Group) else None
             if command is None:
                 break
             ctx = click.Context(command, info_name=word, parent=ctx)
         return ctx
+
+
+def _asks_for_json(words: Sequence[str]) -> bool:
+    """Whether JSON is wanted, as far as the words say so that click may not have read yet."""
+    forms = [f"-f{x}" for x in _JSON_FORMS] + [f"--format={x}" for x in _JSON_FORMS]
+    if not {"--json", "--jsonl", *forms}.isdisjoint(words):
+        return True
+    return any(x in {"-f", "--format"} and y in _JSON_FORMS for x, y in pairwise(words))
 
 
 def _shown() -> Callable[[str], str]:
@@ -364,7 +419,12 @@ def show(answer: Answer, as_json: bool, *, journal: str = "", items: str = "") -
 
         _write_json(sys.stdout, shaped(answer.facts, journal=journal, items=items), indent=2)
         return
-    say(answer.text.removesuffix("\n"))
+    text = answer.text.removesuffix("\n")
+    if sys.stdout.isatty():
+        from commonplace.doors.cli.terminal_width import terminal_size, wrapped_prose
+
+        text = wrapped_prose(shown_now(text), terminal_size().columns)
+    say(text)
 
 
 def show_model(answer: Answer) -> None:
@@ -396,7 +456,7 @@ def show_list(
     """Print a list in the form that was asked for; see `list_options` and `show`.
 
     about: The question, whose words are marked on a terminal.
-    explain: Whether --explain was given: the tool says it best.
+    explain: Whether --explain was given: off a terminal the tool says it best.
     whole: Whether the text of each entry is shown whole, unless another form was asked for.
     """
     from commonplace.doors.cli.json_output import VERSION, shaped
@@ -417,7 +477,8 @@ def show_list(
     if form == "model":
         show_model(answer)
         return
-    if explain or not facts["items"]:  # the tool says best what it did not find
+    on_terminal = sys.stdout.isatty() and form != "plain"
+    if (explain and not on_terminal) or not facts["items"]:  # the tool says it best
         show(answer, as_json)
         return
     first = answer.text.partition("\n")[0]
@@ -438,7 +499,7 @@ def _show_items(shown: Mapping[str, Any], *, about: str, time_line: str, whole: 
         about=about,
         time_line=time_line,
         width=terminal_size().columns if on_terminal else None,
-        lines={"oneline": 1, "full": None}.get(form, None if whole and on_terminal else 2),
+        lines={"line": 1, "full": None}.get(form, None if whole and on_terminal else 2),
     )
     text = render_list(shown, look)
     if on_terminal:
@@ -454,7 +515,7 @@ def show_page(answer: Answer, as_json: bool) -> None:
     if list_form() == "model" and not as_json:
         show_model(answer)
         return
-    if as_json or not sys.stdout.isatty():
+    if as_json or list_form() == "plain" or not sys.stdout.isatty():
         show(answer, as_json)
         return
     from commonplace.doors.cli.json_output import shaped

@@ -57,7 +57,9 @@ class _NameOrExport(click.Choice[str]):
 @click.option("--since", metavar="TIME", help="Leave out what is older than this time.")
 @click.option("--into", type=click.Choice(_INTO), help="Another journal, for entries.")
 @click.option("--dates", type=click.Choice(_DATES), help="How 01/02/2026 is read, in entries.")
-@click.option("--owner", help="Import an EXPORT into the journals of another owner.")
+@click.option(
+    "--owner", metavar="NAME", help="Import an EXPORT into the journals of another owner."
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @common_options
 def import_sessions(name: str | Path | None, path: str | None, as_json: bool, **given: Any) -> None:

@@ -25,6 +25,7 @@ from commonplace.doors.cli.frame import (
     show_written,
 )
 from commonplace.doors.cli.options import (
+    Respelled,
     expires_at,
     expires_option,
     form_options,
@@ -47,10 +48,19 @@ _WORDS_OF = {"message": "text", "gratitude": "text", "todo": "title", "journal":
 kind_argument = click.argument("kind", type=click.Choice(KINDS))
 
 
+owner_option = click.option(
+    "--owner",
+    "user",
+    cls=Respelled,
+    former=("--user",),
+    metavar="NAME",
+    help="Whose memory it is (default: yours).",
+)
+
+
 def user_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--user and --json."""
-    user = click.option("--user", metavar="ID", help="Whose memory (default: the owner's).")
-    return user(json_option(command))
+    """--owner, and --format of what lists nothing."""
+    return owner_option(json_option(command))
 
 
 @contextmanager
@@ -111,7 +121,7 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
     if expires_at() is not None and _is_others(user):
         raise Invalid(
             "What is kept for another user cannot expire here.",
-            hint=f"Set COMMONPLACE_OWNER={user} and leave out --user.",
+            hint=f"Set COMMONPLACE_OWNER={user} and leave out --owner.",
         )
     with opened(defers_filing=True) as app, _service(app, user) as tools:
         tool = tools.write_toolset(lambda: tools).tool("memory_save")
@@ -147,7 +157,7 @@ def _named_words(kind: str, text: str, given: Mapping[str, Any]) -> dict[str, st
 @click.argument("query", nargs=-1, required=True)
 @verb_options(MemoryTools.memory_search, without=("query", "filters"))
 @form_options
-@user_options
+@owner_option
 def search(
     query: tuple[str, ...], kinds: tuple[str, ...], user: str | None, as_json: bool, **given: Any
 ) -> None:
@@ -162,7 +172,7 @@ def search(
 @click.argument("kind", type=click.Choice(KINDS), required=False)
 @verb_options(MemoryTools.memory_list, without=("kind",))
 @form_options
-@user_options
+@owner_option
 def list_records(kind: str | None, user: str | None, as_json: bool, **given: Any) -> None:
     """List what is kept, of KIND or of every kind, newest first."""
     if kind is None and given["cursor"]:
@@ -191,7 +201,7 @@ def _newest_of_all(answers: Sequence[Answer], limit: int) -> Answer:
     return Answer(text="\n\n".join([*texts, *notes]), facts=facts)
 
 
-@memory.command(cls=ShortRefCommand)
+@memory.command(cls=ShortRefCommand, hidden=True)  # `commonplace delete` takes every ref
 @kind_argument
 @click.argument("ref")
 @yes_option

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _EXPIRES, _FORM, _NO_UNDO, _YES = (f"commonplace.{x}" for x in ("expires", "form", "undo", "yes"))
 _FLAGS = "commonplace.flags"
@@ -32,6 +32,26 @@ class NumberBetween(click.IntRange):
 
     def _describe_range(self) -> str:
         return f"{self.min} to {self.max}"
+
+
+class Respelled(click.Option):
+    """An option that had other spellings before, which neither help nor completion names.
+
+    former: those, which stay for the scripts and fingers that know them.
+    """
+
+    def __init__(self, *args: Any, former: Sequence[str] = (), **attrs: Any) -> None:
+        super().__init__(*args, **attrs)
+        self.former = former
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """As click does it, with the former spellings too."""
+        shown = self.opts
+        self.opts = [*shown, *self.former]
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.opts = shown
 
 
 def _noted(key: str, *, name: str = "") -> dict[str, Any]:
@@ -60,7 +80,53 @@ no_undo_option = click.option(
     help="Keep nothing of what was there, nor of what earlier edits replaced.",
 )
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Output as JSON.")
+_FORMS = {
+    "json": ("json", "as JSON"),
+    "jsonl": ("jsonl", "a line of JSON for each entry"),
+    "line": ("oneline", "one line per entry"),
+    "full": ("full", "each text whole, with its ref"),
+    "plain": ("plain", "as when piped, with whole refs"),
+    "model": ("model", "what a model is given"),
+}
+"""Each form of output: the switch that asked for it before `--format`, and what it is."""
+
+
+def _is_json(ctx: click.Context, _param: click.Parameter, given: bool) -> bool:
+    return given or ctx.meta.get(_FORM) == "json"
+
+
+json_switch = click.option("--json", "as_json", is_flag=True, hidden=True, callback=_is_json)
+"""The former switch, where a command gives `--format` a meaning of its own."""
+
+
+def format_option(*forms: str) -> Callable[[_Command], _Command]:
+    """`--format`, and hidden the switch that once asked for each form, such as `--oneline`.
+
+    The command is handed `as_json`; what shows its answer asks `list_form` for any other form.
+    """
+
+    def add(command: _Command) -> _Command:
+        for form in forms:
+            if form != "json":
+                noted = _noted(_FORM, name=form)
+                switch = f"--{_FORMS[form][0]}"
+                command = click.option(switch, is_flag=True, hidden=True, **noted)(command)
+        said = "".join(f"; {_FORMS[form][1]} ({form})" for form in forms if form != "json")
+        decorated: _Command = click.option(
+            "-f",
+            "--format",
+            type=click.Choice(forms),
+            metavar="FORM" if said else None,
+            is_eager=True,  # what it says is known when `--json` is looked at
+            **_noted(_FORM),
+            help=f"Output as JSON{said}.",
+        )(json_switch(command))
+        return decorated
+
+    return add
+
+
+json_option = format_option("json")
 
 
 def setting_option(key: str, **attrs: Any) -> Callable[[Any], Any]:
@@ -135,28 +201,22 @@ def keeps_former() -> bool:
 
 
 def common_options(command: _Command) -> _Command:
-    """The options of every command that reads or writes journals: --project and --json."""
+    """The options of every command that reads or writes journals: --project and --format."""
     decorated: _Command = project_option(json_option(command))
     return decorated
 
 
 def list_options(command: _Command) -> _Command:
-    """The options of every command that lists or finds entries, those of `common_options` too."""
-    return common_options(form_options(command))
+    """The options of every command that lists or finds entries: --project and all of --format."""
+    decorated: _Command = project_option(form_options(command))
+    return decorated
 
 
-def form_options(command: _Command) -> _Command:
-    """The options that say in which form a list is shown: --oneline, --full, --plain and others."""
-    for name, text in (
-        ("model", "Output what a model is given."),
-        ("jsonl", "Output a line of JSON for each entry."),
-        ("plain", "Output one line per entry, with whole refs, as when piped."),
-        ("full", "Show each text whole, with its ref."),
-        ("oneline", "Show one line per entry."),
-    ):
-        noted = _noted(_FORM, name=name)
-        command = click.option(f"--{name}", is_flag=True, **noted, help=text)(command)
-    return command
+form_options = format_option(*_FORMS)
+"""`--format` of what lists or finds entries, in every form."""
+
+page_options = format_option("json", "plain", "model")
+"""`--format` of what shows an entry whole."""
 
 
 def list_form() -> str:

@@ -17,9 +17,15 @@ from msgspec import Struct
 from commonplace.core.brief_item import CLIENT, OWN
 from commonplace.core.clock import render_interval, to_local
 from commonplace.core.fence import visible
-from commonplace.core.text import asked_spans, counted_entries
+from commonplace.core.text import (
+    asked_spans,
+    body_of,
+    counted_entries,
+    first_words,
+    without_front_matter,
+)
 from commonplace.core.values import Interval
-from commonplace.doors.cli.terminal_width import cells, cut, terminal_size
+from commonplace.doors.cli.terminal_width import cells, cut, terminal_size, wrapped_prose
 from commonplace.journals.table import JOURNALS
 from commonplace.verbs.answers import place_lines, when_of, word_lines
 
@@ -31,6 +37,8 @@ _COLOURS = (163, 29, 63, 130, 131, 243)
 """Of xterm's 256 colours, the same in every theme. Each has a contrast of 4.4 to 1 or more with
 both white and black; more than 4.58 is impossible."""
 _LEAST = 20
+_ANY = 1_000_000
+"""Columns of a page that is on no terminal."""
 _SAID = {"turn", "session"}
 """The kinds of entry that are what was said in a session."""
 
@@ -66,19 +74,27 @@ def render_list(shaped: Mapping[str, Any], look: ListLook) -> str:
         lines += _item_lines(number, numbers, item, look)
     if shaped.get("left_out"):
         lines.append(f"{shaped['left_out']} more were left out.")
+    if shaped.get("folded"):
+        lines.append(f"{shaped['folded']} less likely: `--all`")
     going_on = ((option, shaped.get(name)) for name, option in _GOING_ON.items())
     lines += [f"More with {option} {visible(str(at))}" for option, at in going_on if at]
-    lines += [f"Note: {note}" for note in shaped.get("notes", ())]
+    notes = [f"Note: {note}" for note in shaped.get("notes", ())]
+    lines += notes if look.width is None else [wrapped_prose(x, look.width) for x in notes]
     return "\n".join(lines)
 
 
 def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
-    """An entry whole, as it was written, and a line for what lies around it."""
+    """An entry whole, under its first words, and a line for what lies around it.
+
+    The front matter of a file is left out: what it says stands in the line below the title.
+    """
+    body = without_front_matter(shaped["text"]).strip()
+    title = first_words(body_of(body))
     at = when_of(datetime.fromisoformat(shaped["at"]), look.zone)
     where = f"in {shaped['where']}" if shaped.get("where") else ""
     tags = " ".join(f"#{visible(tag)}" for tag in shaped.get("tags", ()))
     head = [at, _coloured(shaped["journal"], shaped["journal"]), visible(where), tags]
-    lines = ["  ".join(filter(None, head)), _dim(visible(shaped["ref"]))]
+    lines = [_bold(visible(title)), "  ".join(filter(None, head)), _dim(visible(shaped["ref"]))]
     if shaped.get("origin"):
         lines.append(visible(f"Imported from {shaped['origin']}."))
     lines += word_lines(shaped.get("word", OWN))
@@ -89,8 +105,8 @@ def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
         replaced=datetime.fromisoformat(replaced) if replaced else None,
         supersedes=shaped.get("supersedes", ""),
     )
-    lines.append("")
-    lines += [visible(line) for line in shaped["text"].splitlines()]
+    if body != title:
+        lines += ["", wrapped_prose(visible(body), look.width or _ANY)]
     near = [
         *((name, shaped.get(name)) for name in ("before", "after")),
         ("summed up in", shaped.get("rollup")),
@@ -132,6 +148,8 @@ def _head(shaped: Mapping[str, Any], look: ListLook) -> Iterator[str]:
         yield "Nothing lies in that time. The best of other times:"
     if shaped.get("weak"):
         yield "Weak match: this may not be about what was asked."
+    elif shaped.get("chance") is not None:  # that was asked for
+        yield f"Chance that these are about the question: {shaped['chance']:.0%}"
 
 
 def _item_lines(
@@ -159,12 +177,35 @@ def _item_lines(
     indent = " " * cells(lead + name)
     if look.lines is None:
         yield f"{indent}{_dim(ref)}"
-        whole = item.get("text", "").splitlines()
-        yield from (f"{indent}{_marked(visible(line), look.about)}" for line in whole)
+        whole = wrapped_prose(visible(item.get("text", "")), look.width - len(indent))
+        yield from (f"{indent}{_marked(line, look.about)}" for line in whole.splitlines())
+        yield from _why(item, indent, look.width)
         return
     left = (text + tags)[len(first) :].strip()
     if left and look.lines > 1:
         yield f"{indent}{_marked(cut(left, rest), look.about)}"
+    yield from _why(item, indent, look.width)
+
+
+def _why(item: Mapping[str, Any], indent: str, width: int) -> Iterator[str]:
+    """How an item was found, in words, where that was asked for."""
+    if "by" not in item:
+        return
+    legs: Mapping[str, float] = item.get("legs", {})
+    whole = sum(legs.values())
+    said = {
+        "words": "found by its words",
+        "meaning": "found by its meaning",
+        "both": "found by its words and its meaning",
+    }.get(item["by"], "listed for its time")
+    if whole and len(legs) > 1:
+        said += f": {', '.join(f'{name} {share / whole:.0%}' for name, share in legs.items())}"
+    if item.get("similarity") is not None:
+        said += f"; as near to the question as {item['similarity']:.2f} of 1"
+    if item.get("score") is not None:
+        said += f"; score {item['score']:.2f}"
+    for line in wrapped_prose(said, width - len(indent)).splitlines():
+        yield _dim(f"{indent}{line}")
 
 
 def _words_of(item: Mapping[str, Any]) -> str:
@@ -223,6 +264,10 @@ def _coloured(name: str, journal: str) -> str:
     if not is_coloured() or journal not in places:
         return name
     return click.style(name, fg=_COLOURS[places[journal] % len(_COLOURS)])
+
+
+def _bold(text: str) -> str:
+    return click.style(text, bold=True) if is_coloured() else text
 
 
 def _dim(text: str) -> str:

@@ -155,7 +155,7 @@ def edit(path: str, text: tuple[str, ...], yes: bool, as_json: bool) -> None:
         show(app.private.amender().edit_read(entry, new), as_json)
 
 
-@private.command(cls=ShortRefCommand)
+@private.command(cls=ShortRefCommand, hidden=True)  # `commonplace delete` takes every ref
 @path_argument
 @yes_option
 @common_options

@@ -5,14 +5,13 @@ Never decides anything about ranking or journals: each command calls one tool an
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING
 
 import click
 
 from commonplace.doors.cli.calls import load_encoder, opened
 from commonplace.doors.cli.frame import show, show_page
-from commonplace.doors.cli.options import common_options
+from commonplace.doors.cli.options import common_options, page_options, project_option
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.doors.cli.verb_commands import VerbCommand
 from commonplace.verbs.recall.tools import RecallTools
@@ -45,16 +44,13 @@ recall = VerbCommand(
     defaults={"limit": 10, "budget_tokens": 1500},  # a screen, whole
     files=file_quickly,
 ).command()
-search = copy.copy(recall)
-search.name = "search"
-search.short_help = "The same as recall."
 
 
 @click.command(name="open", cls=ShortRefCommand)
 @click.argument("ref")
-@click.option("--model", "for_model", is_flag=True, help="Output what a model is given.")
-@common_options
-def open_ref(ref: str, for_model: bool, as_json: bool) -> None:
+@page_options
+@project_option
+def open_ref(ref: str, as_json: bool) -> None:
     """Show any entry whole, with what came before and after it.
 
     REF is as searches and lists show it, or its beginning; `3` is the third entry of the last list,
@@ -63,9 +59,6 @@ def open_ref(ref: str, for_model: bool, as_json: bool) -> None:
     with opened() as app:
         tool = app.toolset("recall").tool("open_ref")
         answer = find_entry(app, ref, lambda each: tool.call({"ref": each}))
-    if for_model:
-        show(answer, as_json)
-        return
     show_page(answer, as_json)
 
 

@@ -183,7 +183,7 @@ def _numbered(number: int, listed: Sequence[str] | None, journals: Sequence[str]
     if listed is None:
         raise NotFound(
             f"No list was shown in this terminal yet, so there is no entry {number} of one.",
-            hint="List entries first: `commonplace list` or `commonplace search WORDS`.",
+            hint="List entries first: `commonplace list` or `commonplace recall WORDS`.",
         )
     if not listed:
         raise NotFound(

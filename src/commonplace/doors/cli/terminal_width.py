@@ -1,4 +1,4 @@
-"""Measures how many columns a text takes on a terminal, cuts it to a width, and wraps it."""
+"""Measures how many columns a text takes on a terminal, cuts it to a width, or wraps it."""
 
 from __future__ import annotations
 
@@ -40,16 +40,32 @@ def terminal_size() -> os.terminal_size:
 
 
 def wrapped(line: str, stream: TextIO, *, indent: int = 0) -> str:
-    """A line wrapped at words where a terminal is too narrow for it; unchanged off a terminal.
-
-    A line with a path wider than the terminal stays whole: wrapping would not help it.
-    """
+    """A line wrapped at words where a terminal is too narrow for it; unchanged off a terminal."""
     if not stream.isatty():
         return line
-    line = shown_now(line)
-    columns = terminal_size().columns
+    return _wrapped_at_words(shown_now(line), terminal_size().columns, indent)
+
+
+def wrapped_prose(text: str, columns: int) -> str:
+    """A text of several lines, each wrapped at words below its own first word.
+
+    What stands in a Markdown fence stays as it is: there a line's end means something.
+    """
+    lines = []
+    is_fenced = False
+    for line in text.split("\n"):
+        is_fence = line.lstrip().startswith("```")
+        keeps = is_fenced or is_fence
+        is_fenced ^= is_fence
+        lead = len(line) - len(line.lstrip()) + (2 if line.lstrip().startswith(("- ", "* ")) else 0)
+        lines.append(line if keeps else _wrapped_at_words(line, columns, lead))
+    return "\n".join(lines)
+
+
+def _wrapped_at_words(line: str, columns: int, indent: int) -> str:
+    """A line with a path wider than the terminal stays whole: wrapping would not help it."""
     longest = max(map(len, line.split()), default=0)
-    if len(line) <= columns or longest > columns - indent:
+    if cells(line) <= columns or longest > columns - indent:
         return line
     import textwrap  # most commands never need it
 

@@ -126,6 +126,7 @@ VerbCommand(
     """,
     short_help="List what happened in a time, newest first.",
     argument=click.Argument(["when"], nargs=-1),
+    hidden=True,  # `timeline show` and `list` take every period
 ).add_to(timeline)
 VerbCommand(
     "timeline",
@@ -146,7 +147,10 @@ VerbCommand(
 )
 @click.argument("period", nargs=-1)
 @click.option(
-    "--depth", type=NumberBetween(0, 5), help="Levels to go down (default: as many as fit a page)."
+    "-d",
+    "--depth",
+    type=NumberBetween(0, 5),
+    help="Levels to go down (default: as many as fit a page).",
 )
 @common_options
 def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> None:
@@ -205,8 +209,10 @@ VerbCommand(
 ).add_to(timeline)
 
 
-@timeline.command(
-    cls=ShortRefCommand, short_help="Delete an entry for good, also from every summary."
+@timeline.command(  # hidden: `commonplace delete` takes every ref
+    cls=ShortRefCommand,
+    short_help="Delete an entry for good, also from every summary.",
+    hidden=True,
 )
 @click.argument("ref")
 @yes_option

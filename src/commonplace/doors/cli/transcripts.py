@@ -81,7 +81,9 @@ def search(query: tuple[str, ...], as_json: bool, **given: Any) -> None:
         show_list(answer, as_json, about=words)
 
 
-@transcripts.command(cls=ShortRefCommand, short_help="Delete a session or a message for good.")
+@transcripts.command(  # hidden: `commonplace delete` takes every ref
+    cls=ShortRefCommand, short_help="Delete a session or a message for good.", hidden=True
+)
 @click.argument("ref")
 @yes_option
 @common_options

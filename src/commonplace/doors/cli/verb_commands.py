@@ -25,7 +25,12 @@ from commonplace.core.errors import Invalid
 from commonplace.core.text import json_kind
 from commonplace.doors.cli.calls import call_tool, opened
 from commonplace.doors.cli.frame import show, show_list
-from commonplace.doors.cli.options import common_options, list_options, supersedes_option
+from commonplace.doors.cli.options import (
+    Respelled,
+    common_options,
+    list_options,
+    supersedes_option,
+)
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.verbs.toolset import annotated, signature_of
 
@@ -38,22 +43,30 @@ if TYPE_CHECKING:
 
 _SPELLED = {
     "limit": ("-n", "--limit"),
-    "length": ("-n", "--length"),
-    "top_k": ("-n", "--top-k"),
+    "length": ("-n", "--limit"),
+    "top_k": ("-n", "--limit"),
     "tags": ("-t", "--tag"),
     "depth": ("-d", "--depth"),
-    "work_context": ("-c", "--work-context"),
     "journals": ("-j", "--journal"),
     "kinds": ("-k", "--kind"),
     "sections": ("--section",),
-    "entry_type": ("--type",),
-    "entry_types": ("--type",),
+    "entry_type": ("-k", "--kind"),
+    "entry_types": ("-k", "--kind"),
     "budget_tokens": ("--budget",),
-    "project": ("--in",),  # --project says which project the command is called in
+    "project": ("-p", "--in"),  # --project says which project the command is called in
     "is_draft": ("--draft/--final",),
     "done": ("--done/--not-done",),
 }
 """What an argument is called on the command line, where that is not `--` and its name."""
+
+_FORMER = {
+    "length": ("--length",),
+    "top_k": ("--top-k",),
+    "work_context": ("-c",),
+    "entry_type": ("--type",),
+    "entry_types": ("--type",),
+}
+"""What it was called there before, which is still taken."""
 
 _METAVARS = {
     "project": "FOLDER",
@@ -91,6 +104,8 @@ def verb_option(
     bounds = "" if arg.least is None else f" ({arg.least} to {arg.most})"
     again = " May be given again." if get_origin(kind) is list else ""
     attrs: dict[str, Any] = {"help": f"{arg.text}{bounds}{again}"}
+    if name in _FORMER:
+        attrs |= {"cls": Respelled, "former": _FORMER[name]}
     if kind is bool:
         attrs |= {"default": default} if "/" in spelled[-1] else {"is_flag": True}
         return click.option(*spelled, name, **attrs)
@@ -146,6 +161,7 @@ class VerbCommand(Struct, frozen=True):
         within: The entries that the argument can mean, where it is a ref.
         journal: Whose ids the answer has, where it has ids in place of refs.
         is_list: Whether the answer is a list, shown in the form that is asked for.
+        hidden: Whether another command does what it does, so that help leaves it out.
     """
 
     toolset: str
@@ -160,6 +176,7 @@ class VerbCommand(Struct, frozen=True):
     within: Filter | None = None
     journal: str = ""
     is_list: bool = True
+    hidden: bool = False
 
     def command(self) -> click.Command:
         """The command as click has it."""
@@ -171,6 +188,7 @@ class VerbCommand(Struct, frozen=True):
             cls=click.Command if self.within is None else ShortRefCommand,
             help=self.help,
             short_help=self.short_help,
+            hidden=self.hidden,
         )(options((list_options if self.is_list else common_options)(partial(self._run))))
         made.params[:0] = arguments
         return made

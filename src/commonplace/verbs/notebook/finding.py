@@ -71,10 +71,9 @@ def _compared_texts(
         return None
     places[doc.ref] = (section, line)
     context = next(iter(doc.headings), "")
-    content = doc.text.removesuffix(f"\n\n{context}") if context else doc.text
     return ComparedTexts(
         contexts=_contexts(context, line.summary),
-        content=content.removeprefix(f"{line.summary}\n\n"),
+        content=doc.own_text.removeprefix(f"{line.summary}\n\n"),
         at=line.at,
     )
 

@@ -77,7 +77,7 @@ class PromptService(Struct, frozen=True, kw_only=True):
     def _items_of(self, hit: Hit, prompt: str) -> Iterator[BriefItem]:
         """The hit as a line; nothing where what fits the prompt may not be given."""
         doc = hit.doc
-        text = doc.text if doc.word == OWN else ""
+        text = doc.own_text if doc.word == OWN else ""
         headings = self.private.get(doc.scope) if doc.journal == _PRIVATE else None
         if text and headings is not None:
             permitted = self._read_headings(doc.ref, headings)

@@ -247,7 +247,7 @@ def _hit(visit: Visit, hit: Hit, about: str) -> dict[str, object]:
         "hit": hit,
         "doc": doc,
         "place": visit.place(doc.journal, doc.scope),
-        "text": _excerpt(visit, doc.text, about),
+        "text": _excerpt(visit, doc.own_text, about),
         "about": about,
         "legs": [(name, share) for name, share in hit.legs.items() if round(share, 3)],
         "also": hit.also,

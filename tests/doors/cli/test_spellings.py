@@ -1,0 +1,125 @@
+"""How commands and options are spelled: the same everywhere, and as they ever were."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from pathlib import Path
+
+import click
+import pytest
+from tests.doors.terminal import run
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.doors.cli import COMMANDS, TWINS, main
+
+FORMER = Path(__file__).with_name("spellings.txt").read_text("utf-8").splitlines()
+"""Each command with its options as all were spelled on 2026-11-27; an option ends in `=` where it
+takes a value. Lines are only added."""
+
+
+def leaves(command, names=()):
+    """Every command that has none below it, with its name, hidden ones too."""
+    if not isinstance(command, click.Group):
+        yield " ".join(names), command
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        yield from leaves(command.get_command(context, name), (*names, name))
+
+
+def command_of(words):
+    """The command that these words lead to, as the command line finds it."""
+    command, context = main, click.Context(main)
+    while words and isinstance(command, click.Group):
+        _, command, words = command.resolve_command(context, words)
+        context = click.Context(command, parent=context)
+    return command
+
+
+def shown_options():
+    """Every option that a help shows, with the name of its command."""
+    for name, command in leaves(main):
+        for each in command.params:
+            if isinstance(each, click.Option) and not each.hidden:
+                yield name, each
+
+
+@pytest.mark.parametrize("line", FORMER, ids=lambda line: line.partition(":")[0])
+def test_what_was_once_typed_is_still_taken(line):
+    """Every command, and every spelling of its options, with a value where it took one."""
+    name, _, options = line.partition(":")
+    command = command_of(name.split())
+    for option in options.split():
+        words = [option.rstrip("="), *(["1"] if option.endswith("=") else [])]
+        try:
+            with command.make_context(name, words):
+                pass
+        except (click.NoSuchOption, click.BadOptionUsage) as exc:
+            pytest.fail(f"{name} {' '.join(words)}: {exc.message}")
+        except (click.UsageError, CommonplaceError):
+            pass  # its value, or an argument that is not there
+
+
+def test_an_option_has_the_same_letter_everywhere():
+    """`-n` is --limit and `-j` --journal, in every command that has them, and nothing else."""
+    letters, names = defaultdict(set), defaultdict(set)
+    for name, option in shown_options():
+        short = [x for x in option.opts if not x.startswith("--")]
+        for long in (x for x in option.opts if x.startswith("--")):
+            letters[long].add(("".join(short), name))
+            for letter in short:
+                names[letter].add(long)
+    several = {x: sorted(found) for x, found in letters.items() if len({y for y, _ in found}) > 1}
+    assert several == {}
+    assert {x: found for x, found in names.items() if len(found) > 1} == {}
+    assert names["-n"] == {"--limit"}
+    assert names["-j"] == {"--journal"}
+
+
+def test_one_thing_is_asked_for_by_one_option():
+    """Whose something is by --owner, how much by --limit, in which form by --format."""
+    shown = {spelled for _, option in shown_options() for spelled in option.opts}
+    assert {"--owner", "--limit", "--project", "--format"} <= shown
+    assert {"--user", "--json", "--jsonl", "--model", "--top-k", "--length"}.isdisjoint(shown)
+
+
+def test_the_help_shows_few_commands_in_groups():
+    """Those of every day first; what programs call, and second words for a thing, are not there."""
+    shown = run("--help").stdout
+    groups = [x[:-1] for x in shown.splitlines() if x.endswith(":") and not x.startswith(" ")]
+    assert groups == ["Options", "Everyday", "Journals", "Yours", "Setup", "Examples"]
+    listed = [name for name, row in COMMANDS.items() if row.group]
+    assert len(listed) <= 28
+    assert all(f"\n  {name} " in shown for name in listed)
+    hidden = [*TWINS, *(name for name, row in COMMANDS.items() if not row.group)]
+    assert [name for name in hidden if f"\n  {name} " in shown] == []
+    whole = run("help", "--all").stdout
+    assert [name for name in [*COMMANDS, *TWINS] if f"\n  {name} " not in whole] == []
+
+
+@pytest.mark.parametrize("name", [name for name, row in COMMANDS.items() if row.group])
+def test_a_command_shows_an_example_that_it_takes(name):
+    """Below its options, as it is typed."""
+    example = COMMANDS[name].example
+    assert f"$ commonplace {example}" in run(name, "--help").stdout
+    words = shlex.split(example)
+    assert words[0] == name
+    context = click.Context(main)
+    command, rest = main, words
+    while rest and isinstance(command, click.Group):
+        found, command, rest = command.resolve_command(context, rest)
+        context = click.Context(command, info_name=found, parent=context)
+    with command.make_context(name, list(rest)):
+        pass
+
+
+@pytest.mark.parametrize(("twin", "words"), TWINS.items())
+def test_a_twin_is_the_command_that_it_stands_for(twin, words):
+    """With the same help, and an error that names the command itself."""
+    help_of = run(*(word for word in words if word != "todo"), "--help").stdout
+    assert run(twin, "--help").stdout == help_of
+    assert run("help", twin).stdout == help_of
+    refused = run(twin, "--nonsense")
+    assert refused.exit_code == 2
+    assert f" {' '.join(word for word in words if word != 'todo')} --help'." in refused.stderr
