@@ -25,10 +25,12 @@ from bench.retrieval_data import (
     OVERLAPS,
     Dataset,
     alone,
+    from_nowhere,
     merged,
     mixed,
     read_cjk,
     read_data,
+    together,
 )
 from bench.retrieval_encoder import ENCODERS, open_encoder
 from bench.retrieval_figures import render_archives, render_rows, summed
@@ -287,20 +289,24 @@ def _own_search(
 def _mixed(
     bench: Bench, chats: Sequence[Archive], journals: Sequence[Archive]
 ) -> list[dict[str, Any]]:
-    """A chat and a journal in one memory, beside the same two alone."""
-    together = mixed(chats, journals)
-    count = len(together)
+    """A chat and a journal in one memory, beside the same two alone; then all journals in one."""
+    pairs, projects = mixed(chats, journals), together(journals)
+    count = len(pairs)
+    parts = [("alone", [*chats[:count], *journals[:count]]), ("in one memory", pairs)]
+    if len(journals) > 1:
+        parts += [
+            ("all journals in one memory, asked from nowhere", [from_nowhere(projects)]),
+            ("all journals in one memory, each asked from its project", [projects]),
+        ]
     made: list[dict[str, Any]] = []
     for key in bench.configurations:
-        for label, archives in (
-            ("alone", [*chats[:count], *journals[:count]]),
-            ("in one memory", together),
-        ):
+        for label, archives in parts:
             outcomes = bench.ask(archives, key)
             rows = [
                 summed(outcomes, "chats", ANSWERABLE),
                 summed(outcomes, "journals", OVERLAPS),
             ]
+            rows = [row for row in rows if row.count]
             made.append(_shown("mixed", f"{CONFIGURATIONS[key]}, {label}", rows, outcomes))
     return made
 

@@ -49,11 +49,15 @@ _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """A question, and the refs of the entries that answer it; kind: its category or language."""
+    """A question, and the refs of the entries that answer it.
+
+    kind: its category or language. project: the folder that it is asked from; empty for none.
+    """
 
     text: str
     kind: str
     gold: frozenset[str]
+    project: str = ""
 
 
 class Archive(Struct, frozen=True, kw_only=True):
@@ -118,7 +122,8 @@ def _journal(raw: Mapping[str, Any], skipped: Counter[str]) -> Archive:
             skipped["journals"] += 1
             continue
         few = max(_shared(one["text"], texts[ref]) for ref in gold) <= FEW_SHARED
-        asked.append(Asked(text=one["text"], kind=OVERLAPS[0 if few else 1], gold=gold))
+        kind = OVERLAPS[0 if few else 1]
+        asked.append(Asked(text=one["text"], kind=kind, gold=gold, project=docs[0].scope))
     return _archive(raw["name"], docs, asked)
 
 
@@ -146,14 +151,21 @@ def mixed(chats: Sequence[Archive], journals: Sequence[Archive]) -> list[Archive
 
     Each journal goes with one chat; kinds tell the questions of the two apart.
     """
-    return [
-        _archive(
-            f"{chat.name}+{journal.name}",
-            sorted((*chat.docs, *journal.docs), key=lambda doc: (doc.at, doc.ref)),
-            [*chat.asked, *journal.asked],
-        )
-        for chat, journal in zip(chats, journals, strict=False)
-    ]
+    return [together(pair) for pair in zip(chats, journals, strict=False)]
+
+
+def together(archives: Sequence[Archive]) -> Archive:
+    """One archive that holds some, asked the questions of all."""
+    return _archive(
+        "+".join(each.name for each in archives),
+        sorted((doc for each in archives for doc in each.docs), key=lambda doc: (doc.at, doc.ref)),
+        [one for each in archives for one in each.asked],
+    )
+
+
+def from_nowhere(archive: Archive) -> Archive:
+    """The archive with its questions asked from no project."""
+    return replace(archive, asked=tuple(replace(one, project="") for one in archive.asked))
 
 
 def _conversation(raw: Mapping[str, Any], skipped: Counter[str]) -> Archive:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 from bench.retrieval_figures import BUDGETS, UNSEEN, Outcome
 from commonplace.core.owner_folders import owner_folder
 from commonplace.core.text import TOKEN_BYTES, text_hash
-from commonplace.core.values import Filter, Put
+from commonplace.core.values import Filter, Here, Put
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy as numbers
 from commonplace.search.filing.filing import Filing
@@ -127,6 +127,7 @@ def _found(finder: Finder, one: Asked, policy: Policy) -> Found:
         limit=numbers.RECALL_MOST,
         floor=FLOOR,
         policy=policy,
+        here=Here(one.project.__eq__, str) if one.project else None,
         room=max(BUDGETS) * TOKEN_BYTES,
     )
     return finder.find(question)

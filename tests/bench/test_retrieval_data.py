@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from bench.retrieval_data import alone, merged, mixed, read_cjk, read_data
+from bench.retrieval_data import alone, from_nowhere, merged, mixed, read_cjk, read_data
 
 from commonplace.core.errors import Invalid, NotFound
 
@@ -150,6 +150,8 @@ def test_a_mixed_archive_holds_a_chat_and_a_journal_and_asks_of_both(tmp_path):
     chats = _locomo(tmp_path, [_question(["D1:1"])]).archives
     journals = _journals(tmp_path, [{"text": "rye flour", "gold": ["chronicle:1"]}]).archives
     (both,) = mixed([*chats, *chats], journals)
+    assert {one.project for one in both.asked} == {"", journals[0].docs[0].scope}
+    assert {one.project for one in from_nowhere(both).asked} == {""}
     assert both.name == "conv-1+bakery"
     assert len(both.docs) == 5
     assert both.docs[-1].ref == "chronicle:2"

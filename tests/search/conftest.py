@@ -15,7 +15,10 @@ def one(ref="", text="", **figures):
     covers = figures.pop("covers", ())
     kind = figures.pop("kind", "entry")
     minutes = figures.pop("minutes", 0.0)
-    doc = a_doc(ref, text or ref, journal=journal, covers=covers, kind=kind, minutes=minutes)
+    rest = {"scope": scope} if (scope := figures.pop("scope", "")) else {}
+    doc = a_doc(
+        ref, text or ref, journal=journal, covers=covers, kind=kind, minutes=minutes, **rest
+    )
     return doc, figures
 
 
@@ -32,6 +35,7 @@ def made():
 
         similarity = column("similarity", np.nan, np.float32)
         kinds = sorted({doc.kind for doc in docs})
+        scopes = sorted({doc.scope for doc in docs})
         authors = sorted({row["author"] for row in figures if "author" in row})
         return Candidates(
             keys=np.arange(len(rows), dtype=np.int64),
@@ -52,6 +56,8 @@ def made():
             authors=tuple(authors),
             kind=np.array([kinds.index(doc.kind) for doc in docs], dtype=np.int64),
             kinds=tuple(kinds),
+            scope=np.array([scopes.index(doc.scope) for doc in docs], dtype=np.int64),
+            scopes=tuple(scopes),
             read=lambda keys: {key: docs[key] for key in keys},
         )
 

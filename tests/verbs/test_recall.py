@@ -50,6 +50,28 @@ def test_where_nothing_lies_in_a_time_other_times_are_searched(app):
     assert done.outside_time
 
 
+def test_of_what_fits_alike_the_project_that_is_asked_from_comes_first(world):
+    """Notes and log entries of another project come after it, though they are newer."""
+    tides, pump = (world.open(x, COMMONPLACE_TOOLSETS="all") for x in ("tides", "pump"))
+    log(tides, "the harbour gate was painted", "2026-03-05 10:00")
+    at = "2026-03-06 10:00"
+    noted = ask(pump, "process_thoughts", project_notes="The harbour gate is oiled.", at=at)
+    log(pump, "the harbour gate was oiled again", "2026-03-07 10:00")
+    first, *others = recall(tides, "harbour gate").found.hits
+    assert first.doc.scope.endswith("/tides")
+    assert noted.facts["refs"][0] in refs(others)
+
+
+def test_a_preference_comes_first_where_a_task_is_asked_for(app):
+    """Of two that share as many words with the question; any other question leans to neither."""
+    always = log(app, "Always use tabs in the harbour report.", "2026-03-05 10:00")
+    told = log(app, "Nobody has read the harbour report yet.", "2026-03-06 10:00")
+    assert refs(recall(app, "the harbour report").found.hits) == [told, always]
+    asked = recall(app, "Can you write the harbour report?").found.hits
+    assert refs(asked) == [always, told]
+    assert asked[0].score <= 1
+
+
 def test_open_todos_stand_first_where_they_are_asked_for(app):
     """They are not weak, whatever the chance of the rest; a filter without them leaves them out."""
     log(app, "wrote down what is left to do")

@@ -249,6 +249,18 @@ class Weighing(Struct, frozen=True, kw_only=True):
     missing_doc_frequency: int
 
 
+class Here(Struct, frozen=True):
+    """The project that a question is asked from.
+
+    Attributes:
+        holds: Whether a folder is of it.
+        place_of: The folder that a scope stands for, or the scope itself; empty for nowhere.
+    """
+
+    holds: Callable[[str], bool]
+    place_of: Callable[[str], str]
+
+
 class Asked(Struct, frozen=True, kw_only=True):
     """What an index is asked for: words, a query's vector or None, and whom it may look at.
 
@@ -289,6 +301,7 @@ class Candidates(Struct, frozen=True, kw_only=True, eq=False):
         timed: (n,) whether it names a time.
         author: (n,) place in `authors`.
         kind: (n,) place in `kinds`.
+        scope: (n,) place in `scopes`, -1 for none.
         read: Gives the docs of some keys; one that left the index is missing.
     """
 
@@ -304,6 +317,8 @@ class Candidates(Struct, frozen=True, kw_only=True, eq=False):
     authors: tuple[str, ...]
     kind: Numbers
     kinds: tuple[str, ...]
+    scope: Numbers
+    scopes: tuple[str, ...]
     read: Callable[[Sequence[int]], Mapping[int, Doc]]
 
 

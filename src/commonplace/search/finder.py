@@ -18,6 +18,7 @@ from commonplace.core.errors import CommonplaceError, Corrupted, Invalid
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.values import Asked, ChainLink, Filter, Found, Hit
 from commonplace.search import policy as numbers
+from commonplace.search.boosts import Boost, of_elsewhere, of_standing
 from commonplace.search.chains import dates_of, gone_links, newest_of
 from commonplace.search.filing.source_indexer import DAMAGED, log_failure
 from commonplace.search.near_duplicates import without_duplicates
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from commonplace.core.expiring import Hidden
     from commonplace.core.ports import Encoder, EncoderSlot, Searched
     from commonplace.core.rollups import Lineage
-    from commonplace.core.values import Candidates, Doc, Interval, Numbers, Vector
+    from commonplace.core.values import Candidates, Doc, Here, Interval, Numbers, Vector
     from commonplace.search.filing.port import Refreshing
     from commonplace.search.near_duplicates import Shown
     from commonplace.search.policy import Policy
@@ -54,6 +55,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
         fitting: The kinds of entry that fit the time that is asked for.
         preferred_time: The time that the question names: what lies in it ranks higher, and nothing
             is hidden.
+        here: The project that it is asked from; None for none.
         now: From when ages are counted, for a policy that weighs them.
     """
 
@@ -64,6 +66,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
     policy: Policy
     fitting: tuple[str, ...] = ()
     preferred_time: Interval | None = None
+    here: Here | None = None
     now: datetime | None = None
     room: int = 0
 
@@ -161,15 +164,7 @@ class Finder:
         found = replace(
             found, similarity=scale.of(found.similarity), nearness=scale.of(found.nearness)
         )
-        ranking = rank(
-            found,
-            floor=question.floor,
-            policy=question.policy,
-            features=read_features(question.text),
-            fitting=question.fitting,
-            preferred_time=question.preferred_time,
-            now=question.now,
-        )
+        ranking = _ranked(found, question)
         return Found(
             hits=self._hits(found, ranking, question),
             notes=notes,
@@ -351,6 +346,31 @@ def _encoded(slot: EncoderSlot, ready: Encoder | None, text: str) -> _Encoded:
         return _Encoded(None, encoder.identity, "There is not enough memory for the encoder.")
     except CommonplaceError as exc:
         return _Encoded(None, encoder.identity, exc.message)
+
+
+def _ranked(found: Candidates, question: SearchQuestion) -> Ranking:
+    """The candidates in order, with what the question leans to."""
+    policy, features = question.policy, read_features(question.text)
+    ranked = partial(
+        rank,
+        found,
+        floor=question.floor,
+        policy=policy,
+        features=features,
+        fitting=question.fitting,
+        preferred_time=question.preferred_time,
+        now=question.now,
+    )
+    boosts = []
+    if question.here is not None and policy.elsewhere < 1:
+        away = of_elsewhere(found, question.here, features)
+        boosts.append(Boost(away, policy.elsewhere))
+    ranking = ranked(boosts=boosts)
+    if features.asks_task and policy.standing > 1:
+        # Their texts are read, so only what fits at all is looked at.
+        standing = of_standing(found, ranking.rows[: numbers.STANDING_LOOKED_AT])
+        ranking = ranked(boosts=[*boosts, Boost(standing, policy.standing)])
+    return ranking
 
 
 def _rows_by_ref(found: Candidates, rows: Sequence[int], known: Container[str]) -> dict[str, int]:

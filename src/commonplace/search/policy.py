@@ -182,6 +182,9 @@ class Policy(Struct, frozen=True, kw_only=True):
         diverse: Share of the best score from which each journal gets a place; 0 for no such places.
         recent: What newness adds to a score, as a share of it.
         recent_days: Days in which that falls to 1/e.
+        elsewhere: Factor, in (0, 1], for entries of other projects than the asker's.
+        standing: Factor for entries that state a preference or a standing instruction, where the
+            question asks for a task.
         preferred_kinds: The kinds of entry that are preferred.
         per_kind: The most hits of one kind; 0 for no bound.
         lower_kinds: Factor, in (0, 1], for entries of a kind that nobody wrote on purpose.
@@ -204,6 +207,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     diverse: float = 0.0
     recent: float = 0.0
     recent_days: float = 14.0
+    elsewhere: float = 1.0
+    standing: float = 1.0
     preferred_kinds: tuple[PreferredKind, ...] = ()
     per_kind: int = 0
     lower_kinds: tuple[tuple[str, float], ...] = ()
@@ -250,6 +255,10 @@ TURN_FACTOR = 0.9
 full where a question asks for what was said.
 Why: docs/decisions/0193-what-was-said-counts-nine-tenths.md."""
 
+STANDING_FACTOR, STANDING_LOOKED_AT = 1.5, 100
+"""How much a preference or a standing instruction counts where a task is asked for, and how many of
+the best candidates are read for one. Why: docs/decisions/0197-what-a-question-leans-to.md."""
+
 PLACE_BESIDE_TURNS = 0.75 / TURN_FACTOR
 """Where a turn is the best, another journal gets its place from so much less of that score: from
 what it got it at when a turn counted three quarters."""
@@ -264,6 +273,8 @@ RECALL = Policy(
     lent=True,
     diverse=0.5,
     lower_kinds=(("turn", TURN_FACTOR),),
+    elsewhere=0.85,
+    standing=STANDING_FACTOR,
 )
 """One question to all journals. Source: configuration A, docs/retrieval.md."""
 
@@ -370,7 +381,7 @@ class TwoQuestionWeights(Struct, frozen=True, kw_only=True):
 NOTEBOOK_FLOOR = 0.15
 """Combined cosine under which an entry that shares no word is not shown; see docs/notebook.md."""
 
-PRIVATE = Policy()
+PRIVATE = Policy(standing=STANDING_FACTOR)
 
 CHRONICLE = Policy(duplicate=1.0)
 """Log lines differ by a version or a name: only equal ones are the same."""
@@ -396,7 +407,14 @@ TIMELINE_FLOOR = 0.2
 """Cosine under which what shares no word with the question is not shown, as in chronicle."""
 
 MEMORY = Policy(
-    meaning=0.5, words=0.5, timed=0.1, inside=1.5, duplicate=2.0, recent=0.15, recent_days=14.0
+    meaning=0.5,
+    words=0.5,
+    timed=0.1,
+    inside=1.5,
+    duplicate=2.0,
+    recent=0.15,
+    recent_days=14.0,
+    standing=STANDING_FACTOR,
 )
 """A user's memory: recent entries first among like ones (source: memory design, section 5), and
 what a question for a time prefers, as in recall. Two records that say the same are two: a thing to

@@ -23,6 +23,23 @@ _ASKS_TIME = re.compile(
     re.IGNORECASE,
 )
 _SAYS_I = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b", re.IGNORECASE)
+# What asks for a task or for advice: then preferences and standing instructions matter.
+_ASKS_TASK = re.compile(
+    r"\b(?:can|could|would|will) you (?:please )?\w+|\bhelp (?:me|us|with)\b"
+    r"|\bhow (?:should|do|would|can|could|might) (?:i|we|you)\b"
+    r"|\b(?:what|which|where|who|when)\b[^.?!\n]*? (?:should|would|could) (?:i|we|you)\b"
+    r"|\bdo you (?:think|suggest|recommend|advise)\b|\bwhat are (?:some|good|the best)\b"
+    r"|\b(?:write|draft|compose|create|make|build|plan|suggest|recommend|show|give) (?:me|us)\b"
+    r"|^\W*(?:please )?(?:write|draft|compose) (?:an?|my|our|some)\b"
+    r"|\b(?:i'm|i am) (?:planning|about|going|looking|trying|working|starting)\b"
+    r"|\bi (?:want|need) to\b",
+    re.IGNORECASE,
+)
+# What asks for what there was, in the form of a task.
+_ASKS_BACK = re.compile(
+    r"\b(?:summar(?:y|i[sz]e)|recap|overview|order in which)\b.*\b(?:i|my|we|our)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 # What asks for what was said: then a session is what is looked for.
 _ASKS_SAID = re.compile(
     r"\b(?:did|have|had|has) (?:i|we|you|he|she|they|claude|codex|the (?:user|assistant))"
@@ -98,10 +115,11 @@ OWN_AUTHOR = "user"
 
 
 class QueryFeatures(Struct, frozen=True):
-    """What a question wants beyond its words: a time, what was said, or what is of the asker."""
+    """What a question wants beyond its words: a time, what was said, a task, the asker's own."""
 
     asks_time: bool = False
     asks_said: bool = False
+    asks_task: bool = False
     says_i: bool = False
     words: frozenset[str] = frozenset()
 
@@ -152,11 +170,18 @@ def says_misheard(text: str) -> bool:
     return _MISHEARD.search(text.replace("\u2019", "'")) is not None
 
 
+def asks_task(text: str) -> bool:
+    """Whether a question asks for a task or for advice: "write me a summary of this paper"."""
+    text = text.replace("\u2019", "'")
+    return _ASKS_TASK.search(text) is not None and _ASKS_BACK.search(text) is None
+
+
 def read_features(question: str) -> QueryFeatures:
     """The features of a question."""
     return QueryFeatures(
         asks_time=_ASKS_TIME.search(question) is not None,
         asks_said=_ASKS_SAID.search(question) is not None,
+        asks_task=asks_task(question),
         says_i=_SAYS_I.search(question) is not None,
         words=frozenset(_WORD.findall(question.casefold())),
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from commonplace.core.values import By, Candidates, Interval, Mask, Numbers
+    from commonplace.search.boosts import Boost
     from commonplace.search.policy import Policy
     from commonplace.search.query_features import QueryFeatures
 
@@ -62,6 +63,7 @@ def rank(
     features: QueryFeatures,
     fitting: Sequence[str] = (),
     preferred_time: Interval | None = None,
+    boosts: Sequence[Boost] = (),
     now: datetime | None = None,
 ) -> Ranking:
     """Order candidates by meaning and words, each divided by its maximum, then added, with priors.
@@ -70,6 +72,7 @@ def rank(
 
     floor: Cosine under which one is cut, unless a word of the question stands in it.
     fitting: The kinds of entry that fit the time that is asked for.
+    boosts: What else the question leans to.
     now: From when ages are counted, for a policy that weighs them.
     """
     known = ~np.isnan(found.similarity)
@@ -80,13 +83,13 @@ def rank(
     meaning, words = _shares(found, known, kept, policy)
     score = _with_priors(meaning + words, found, policy, features)
     score = _with_kinds(score, found, policy, fitting)
-    if not features.asks_said:
-        score = _with_lower_kinds(score, found, policy)
+    score = _with_lower_kinds(score, found, policy, features)
     if preferred_time is not None:
         score = score * np.where(_inside(found, preferred_time, policy), policy.inside, 1.0)
     if now is not None and (policy.recent or policy.preferred_kinds):
         score = score * _age_and_kind_factor(found, policy, now)
     most = policy.max_score(names_time=preferred_time is not None)
+    score, most = _with_boosts(score, most, boosts)
     # Rounded once, for the order and for what is shown: equals in the one are equal in the other.
     score = (score / most).round(_TIE_DECIMALS)
     rows = np.flatnonzero(kept)
@@ -137,12 +140,22 @@ def _with_kinds(score: Scores, found: Candidates, policy: Policy, fitting: Seque
     return score
 
 
-def _with_lower_kinds(score: Scores, found: Candidates, policy: Policy) -> Scores:
-    """Kinds that nobody wrote on purpose count for less."""
-    for kind, factor in policy.lower_kinds:
+def _with_lower_kinds(
+    score: Scores, found: Candidates, policy: Policy, features: QueryFeatures
+) -> Scores:
+    """Kinds that nobody wrote on purpose count for less, unless what was said is asked for."""
+    for kind, factor in () if features.asks_said else policy.lower_kinds:
         if kind in found.kinds:
             score = score * np.where(found.kind == found.kinds.index(kind), factor, 1.0)
     return score
+
+
+def _with_boosts(score: Scores, most: float, boosts: Sequence[Boost]) -> tuple[Scores, float]:
+    """The scores with each boost, and the most that they can be."""
+    for each in boosts:
+        score = score * np.where(each.mask, each.factor, 1.0)
+        most *= max(each.factor, 1.0)
+    return score, most
 
 
 def _inside(found: Candidates, preferred_time: Interval, policy: Policy) -> Mask:

@@ -158,8 +158,9 @@ class MemoryOwnerIndex:
             table=table,
             postings={stem: _posting(stem, let_in) for stem in stems(query_terms(asked.words))},
             near=cosines,
-            authors={number: author for number, (author, _) in enumerate(facets)},
-            kinds={number: kind for number, (_, kind) in enumerate(facets)},
+            authors={number: author for number, (author, _, _) in enumerate(facets)},
+            kinds={number: kind for number, (_, kind, _) in enumerate(facets)},
+            scopes={number: scope for number, (_, _, scope) in enumerate(facets)},
             read=lambda keys: {key: docs[key] for key in keys},
         )
         return candidates_of(measured, asked)
@@ -283,14 +284,15 @@ class MemoryOwnerIndex:
         return Cosines(np.array(keys, dtype=np.int64), np.array(figures, dtype=np.float32))
 
 
-def _doc_table(held: Sequence[_IndexedDoc]) -> tuple[DocTable, list[tuple[str, str]]]:
-    """The doc table of some docs in order; author and kind of what lies on each facet."""
-    facets = sorted({(each.doc.author, each.doc.kind) for each in held})
+def _doc_table(held: Sequence[_IndexedDoc]) -> tuple[DocTable, list[tuple[str, str, str]]]:
+    """The doc table of some docs in order; author, kind and scope of what lies on each facet."""
+    on = [(each.doc.author, each.doc.kind, each.doc.scope) for each in held]
+    facets = sorted({*on})
     sessions = sorted({each.doc.session for each in held} - {""})
     columns = [
         range(len(held)),
         [micros(each.doc.at) for each in held],
-        [facets.index((each.doc.author, each.doc.kind)) for each in held],
+        [facets.index(each) for each in on],
         [sessions.index(each.doc.session) + 1 if each.doc.session else 0 for each in held],
         [count_words(each.doc.text) for each in held],
         [names_time(each.doc.text) for each in held],

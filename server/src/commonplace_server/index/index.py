@@ -251,6 +251,7 @@ class PostgresOwnerIndex:
             near=near,
             authors={number: facet.author for number, facet in facets.items()},
             kinds={number: facet.kind for number, facet in facets.items()},
+            scopes={number: facet.scope for number, facet in facets.items()},
             read=lambda keys: self._read(keys, cached),
         )
         return candidates_of(measured, asked)

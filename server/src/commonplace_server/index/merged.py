@@ -133,6 +133,7 @@ def _merged(parts: Sequence[Candidates], *, newest: int | None) -> Candidates:
 
     authors = tuple(sorted({name for each in parts for name in each.authors}))
     kinds = tuple(sorted({name for each in parts for name in each.kinds}))
+    scopes = tuple(sorted({name for each in parts for name in each.scopes}))
     return Candidates(
         keys=np.arange(len(order)),
         words=column("words"),
@@ -146,6 +147,8 @@ def _merged(parts: Sequence[Candidates], *, newest: int | None) -> Candidates:
         authors=authors,
         kind=np.concatenate([_renumbered(x.kind, x.kinds, kinds) for x in parts])[order],
         kinds=kinds,
+        scope=np.concatenate([_renumbered(x.scope, x.scopes, scopes) for x in parts])[order],
+        scopes=scopes,
         read=_Reader(parts, order).read,
     )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.app.cached import locked_cached_property
 from commonplace.app.wiring.memory.wiring import memories_of
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.values import Here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -95,7 +97,19 @@ class RecallWiring:
             clock=context.clock,
             zone=context.settings.timezone,
             shows_paths=context.shows_paths,
+            here=cache(lambda: self._here(journals.get("private"))),
         )
+
+    def _here(self, private: OpensRefs | None) -> Here | None:
+        """The project that is asked from; private: knows the folders of other projects' notes."""
+        from commonplace.core.project_folders import find_folders
+
+        context = self._context
+        folder = context.settings.work_folder
+        if folder is None or context.shared.serves_owners:
+            return None
+        folders = find_folders(str(folder), str(context.user_home or ""))
+        return Here(folders.holds, cache(str if private is None else private.place_of))
 
     def status(self) -> RecallStatus:
         """The state of all journals, the index and the encoder; never raises for a part."""

@@ -134,6 +134,7 @@ class Measured(Struct, frozen=True, kw_only=True, eq=False):
     near: Nearness
     authors: Mapping[int, str]
     kinds: Mapping[int, str]
+    scopes: Mapping[int, str]
     read: Callable[[Sequence[int]], Mapping[int, Doc]]
 
 
@@ -142,26 +143,14 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
     weighing = asked.weighing
     table, cosines = measured.table, measured.near
     words = _Words(table, list(measured.postings.values()), weighing)
-    near = table.places_of(cosines.nearest(asked.limit))
-    near = near[near >= 0]
-    if asked.newest:
-        places = np.arange(max(len(table) - asked.limit, 0), len(table))
-    elif len(near) == len(table):  # of a few docs each is a candidate
-        places = np.arange(len(table))
-    else:
-        best = np.union1d(words.best(asked.limit), near)
-        parts = [] if asked.preferred_time is None else [table.places_between(asked.preferred_time)]
-        for inside in [*parts, *_without(asked.lower_kinds, measured)]:
-            best = np.union1d(best, words.best(asked.limit, among=inside))
-            newest = inside[-_INSIDE_MOST:]
-            best = np.union1d(best, _nearest_of(newest, table, cosines, asked.limit))
-        places = table.around(best, weighing.around)
+    places = _best_places(measured, words, asked)
     lending = table.lending(places, weighing)
     figures, matched, covered = words.figures(places, lending)
     similarity, nearness = _meaning(table, cosines, places, lending)
     facets = table.facets[places].tolist()
     author, names = _named(facets, measured.authors)
     kind, of_kinds = _named(facets, measured.kinds)
+    scope, of_scopes = _named(facets, measured.scopes)
     return Candidates(
         keys=table.ids[places],
         words=figures,
@@ -175,8 +164,28 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
         authors=names,
         kind=kind,
         kinds=of_kinds,
+        scope=scope,
+        scopes=of_scopes,
         read=measured.read,
     )
+
+
+def _best_places(measured: Measured, words: _Words, asked: Asked) -> Ids:
+    """The places of the best docs by words and by meaning, and of those around them."""
+    table, cosines = measured.table, measured.near
+    if asked.newest:
+        return np.arange(max(len(table) - asked.limit, 0), len(table))
+    near = table.places_of(cosines.nearest(asked.limit))
+    near = near[near >= 0]
+    if len(near) == len(table):  # of a few docs each is a candidate
+        return np.arange(len(table))
+    best = np.union1d(words.best(asked.limit), near)
+    parts = [] if asked.preferred_time is None else [table.places_between(asked.preferred_time)]
+    for inside in [*parts, *_without(asked.lower_kinds, measured)]:
+        best = np.union1d(best, words.best(asked.limit, among=inside))
+        newest = inside[-_INSIDE_MOST:]
+        best = np.union1d(best, _nearest_of(newest, table, cosines, asked.limit))
+    return table.around(best, asked.weighing.around)
 
 
 def _without(kinds: Sequence[str], measured: Measured) -> Iterator[Ids]:

@@ -242,6 +242,7 @@ class SqliteOwnerIndex:
             near=near,
             authors={facet: on.author for facet, on in opened.facets.items()},
             kinds={facet: on.kind for facet, on in opened.facets.items()},
+            scopes={facet: on.scope for facet, on in opened.facets.items()},
             read=self._read,
         )
         return candidates_of(measured, asked)

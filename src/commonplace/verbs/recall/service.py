@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.ports import OpensRefs, Searched
-    from commonplace.core.values import EncoderState, Found, Hit, Page, Replacement
+    from commonplace.core.values import EncoderState, Found, Here, Hit, Page, Replacement
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
     from commonplace.verbs.recall.written_dates import WrittenDate
@@ -114,6 +114,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         journals: What opens the refs of each journal, by its name.
         lost: The journals that cannot even be opened, and why.
         shows_paths: Whether the caller can use a path of this machine.
+        here: Gives the project that is asked from; None for none.
     """
 
     finder: Finder
@@ -125,6 +126,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
     clock: Clock
     zone: tzinfo
     shows_paths: bool = True
+    here: Callable[[], Here | None] = lambda: None
 
     def recall(
         self, query: str, *, when: str, within: Filter, limit: int | None, room: int = 0
@@ -360,6 +362,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             floor=policy.RECALL_FLOOR,
             policy=policy.RECALL,
             preferred_time=preferred_time,
+            here=self.here(),
         )
         with naming("query"):
             return self.finder.find(question)
