@@ -62,7 +62,7 @@ class BenchJournal:
         return self._mark
 
     def scan(self, since: Since) -> Iterator[Change]:
-        """The entries whose stamp is not filed yet, oldest first."""
+        """The entries whose stamp is not filed yet."""
         known = since.stamps(f"{self.name}/")
         return (Put(doc) for doc in self._archive.docs if known.get(doc.ref) != doc.stamp)
 

@@ -70,12 +70,26 @@ class Source(Protocol):
         ...
 
     def scan(self, since: Since) -> Iterator[Change]:
-        """The changes since `since.mark`, oldest first: puts of new and altered docs, drops.
+        """The changes since `since.mark`, newest first: puts of new and altered docs, drops.
+
+        Of what waits to be filed the newest entries are what a search most likely asks for.
 
         With `since.mark` None every entry is looked at, yet only those whose stamp differs from
         `since.stamps(prefix)` are handed over. An entry that cannot be read is skipped and logged
         once. The caller takes `mark()` *before* it scans: what arrives meanwhile is seen next
         time.
+        """
+        ...
+
+
+@runtime_checkable
+class CountsEntries(Protocol):
+    """A source that can say how much of its journal is filed, while much of it is not."""
+
+    def count(self, since: Since) -> tuple[int, int]:
+        """How many entries it holds, and how many of them the index has; reads none of them.
+
+        What was made of entries, as the timeline's rollups, does not count. Raises: as `scan`.
         """
         ...
 

@@ -152,10 +152,14 @@ class OneSource:
         """The number of changes so far."""
         return str(self._changes)
 
+    def count(self, since: Since) -> tuple[int, int]:
+        """How many docs there are, and how many the index has."""
+        return len(self.docs), len(since.stamps(self.prefix))
+
     def scan(self, since: Since) -> Iterator[Change]:
-        """What differs from the stamps the index holds, oldest first, then what is gone."""
+        """What differs from the stamps the index holds, newest first, then what is gone."""
         known = since.stamps(self.prefix)
-        for doc in sorted(self.docs.values(), key=lambda each: each.at):
+        for doc in sorted(self.docs.values(), key=lambda each: each.at, reverse=True):
             if known.get(doc.ref) != doc.stamp:
                 yield Put(doc)
         for ref in known:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError, NotFound
+from commonplace.core.ports import CountsEntries
 from commonplace.core.values import Drop, Put, Since
 
 if TYPE_CHECKING:
@@ -87,6 +88,11 @@ class _Follower(Struct):
         self.mark = mark
         return changes
 
+    def count(self) -> tuple[int, int]:
+        """As the source counts: how many entries it holds, how many of them are here."""
+        assert isinstance(self.source, CountsEntries)
+        return self.source.count(Since(mark=self.mark, stamps=self._stamps))
+
     def _stamps(self, prefix: str) -> dict[str, str]:
         return {ref: doc.stamp for ref, doc in self.docs.items() if ref.startswith(prefix)}
 
@@ -112,11 +118,11 @@ class SourceContract:
                 assert follower.follow(sweep=sweep) == []
         assert journal.source.mark() == mark
 
-    def test_entries_come_oldest_first_and_whole(self, journal: JournalTrial) -> None:
+    def test_entries_come_newest_first_and_whole(self, journal: JournalTrial) -> None:
         """Each once, with a ref that names its journal, a time with a zone, and all its text."""
         refs = [journal.add(text) for text in ("harbour in fog", "quiet evening", "long road")]
         follower = _Follower(journal.source)
-        assert [ref for ref in follower.follow() if ref in refs] == refs
+        assert [ref for ref in follower.follow() if ref in refs] == refs[::-1]
         name = journal.source.name.partition(":")[0]
         for doc in follower.docs.values():
             assert doc.ref.startswith(f"{name}:")
@@ -124,6 +130,17 @@ class SourceContract:
             assert doc.at.utcoffset() == timedelta(0)
             assert doc.stamp
         assert "quiet evening" in follower.docs[refs[1]].text
+
+    def test_it_says_how_much_waits_to_be_filed(self, journal: JournalTrial) -> None:
+        """Where it counts: of three entries three wait before they are filed, and then none."""
+        if not isinstance(journal.source, CountsEntries):
+            return
+        for text in ("harbour in fog", "quiet evening", "long road"):
+            journal.add(text)
+        follower = _Follower(journal.source)
+        assert follower.count() == (3, 0)
+        follower.follow()
+        assert follower.count() == (3, 3)
 
     def test_what_is_known_is_not_handed_over_again(self, journal: JournalTrial) -> None:
         """While nothing changes a look and a sweep find nothing, in another process neither."""

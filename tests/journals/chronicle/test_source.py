@@ -85,21 +85,21 @@ class Follower:
 
 
 @pytest.mark.parametrize("generation", [*GOLDEN["SCRIPTS"], *GOLDEN["COPIES"]])
-def test_every_entry_is_handed_over_oldest_first(generation, path):
+def test_every_entry_is_handed_over_newest_first(generation, path):
     """Once; a sweep that finds nothing new hands over nothing."""
     chronicle = opened(make(generation, path))
     if not generation.startswith("D"):
         chronicle.upgrade()
     follower = Follower(ChronicleSource(chronicle))
-    expected = [f"+{x.message}" for x in reversed(chronicle.list_events().events)]
+    expected = [f"+{x.message}" for x in chronicle.list_events().events]
     assert follower.catch_up() == expected
     assert follower.catch_up() == follower.catch_up(sweep=True) == []
     for event in chronicle.list_events().events:
         assert follower.docs[event.ref] == doc_of(event, UTC)
 
 
-def test_of_an_unknown_log_the_newest_entries_come_first(path):
-    """Of 1,100 the newest 500, then the rest from the oldest on, each once; gone meanwhile: gone.
+def test_of_an_unknown_log_the_newest_entries_come_before_all_are_looked_at(path):
+    """Of 1,100 the newest 500, then the rest, newest first, each once; gone meanwhile: gone.
 
     Whoever asks while a large log is filed for the first time asks for what was done lately.
     """
@@ -110,12 +110,12 @@ def test_of_an_unknown_log_the_newest_entries_come_first(path):
         other.executemany(add, [(str(i), 1_700_000_000 + i, f"entry {i}") for i in range(1100)])
     changes = source.scan(Since(mark=None, stamps=lambda _prefix: {}))
     first = [next(changes).doc.text for _ in range(500)]
-    assert first == [f"entry {i}" for i in range(600, 1100)]
+    assert first == [f"entry {i}" for i in reversed(range(600, 1100))]
     with closing(sqlite3.connect(path)) as other, other:
         other.execute("DELETE FROM entries WHERE id = '700'")
         other.execute("UPDATE entries SET message = 'edited' WHERE id = '701'")
-    *rest, edited, gone = changes
-    assert [change.doc.text for change in rest] == [f"entry {i}" for i in range(600)]
+    edited, *rest, gone = changes
+    assert [change.doc.text for change in rest] == [f"entry {i}" for i in reversed(range(600))]
     assert edited.doc.text == "edited"
     assert gone == Drop("chronicle:700")
 

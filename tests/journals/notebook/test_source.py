@@ -42,13 +42,13 @@ class Follower:
         return {ref: doc.stamp for ref, doc in self.docs.items() if ref.startswith(prefix)}
 
 
-def test_entries_come_oldest_first_then_overviews(book):
+def test_entries_come_newest_first_then_overviews(book):
     """Each with its section as scope, its author, its time, its date in words; it stands alone."""
     notes = book.open(author="Wren <w@x.org>")
     one = notes.write("a", "One.", work_context="testing").entry
     two = notes.write("b", "Two.", overview="Known of b.").entry
     follower = Follower(notes)
-    assert follower.catch_up() == [f"+a#{one.id}", f"+b#{two.id}", "+b"]
+    assert follower.catch_up() == [f"+b#{two.id}", f"+a#{one.id}", "+b"]
     doc = follower.docs[f"notebook:a#{one.id}"]
     assert (doc.journal, doc.scope, doc.session, doc.kind) == (
         "notebook",
@@ -84,7 +84,7 @@ def test_only_what_is_new_is_read(book):
     made = notes.write("a", "Two.").entry
     book.commit("By hand", b="Text of b.")
     by_hand = notes.list_entries("b")[0].id
-    assert follower.catch_up() == [f"+a#{made.id}", f"+b#{by_hand}", "+a", "+b"]
+    assert follower.catch_up() == [f"+b#{by_hand}", f"+a#{made.id}", "+a", "+b"]
     book.git("rm", "-q", "b.md")
     book.git("commit", "-qm", "Away with it")
     assert follower.catch_up()[1:] == ["-b"]

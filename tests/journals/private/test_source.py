@@ -117,14 +117,14 @@ def test_golden_folders_are_scanned_whole(world, golden, version):
 
 
 def test_only_what_differs_is_handed_over(world, user):
-    """New, edited and deleted entries come, oldest day first; an unchanged journal says nothing."""
+    """New, edited and deleted entries come, newest day first; an unchanged journal says nothing."""
     journal, follower = user
     for day in range(3):
         journal.write({"feelings": f"day {day}"}, at=world.now - timedelta(days=day))
     assert follower.catch_up() == [
-        "+2026-11-19/23-19-45-015002",
-        "+2026-11-20/23-19-45-015001",
         "+2026-11-21/23-19-45-015000",
+        "+2026-11-20/23-19-45-015001",
+        "+2026-11-19/23-19-45-015002",
     ]
     assert follower.catch_up() == []
     journal.edit("private:user/2026-11-20/23-19-45-015001", "edited")

@@ -210,10 +210,10 @@ def test_the_index_is_told_of_every_change_once(world):
     mark = source.mark()
     assert mark != first
     hour, day = "timeline:rollup_hourly_20250204_10", "timeline:rollup_daily_20250204"
-    assert scan(first) == [hour, day]
+    assert scan(first) == [day, hour]
     assert scan(None) == []
     world.journal.delete(entry.id)
-    assert scan(mark) == [f"-{entry.ref}", f"-{hour}", f"-{day}"]
+    assert scan(mark) == [f"-{entry.ref}", f"-{day}", f"-{hour}"]
     assert stamps == {}
 
 

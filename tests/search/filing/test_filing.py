@@ -133,12 +133,13 @@ def test_catching_up_heals_a_crash_between_truth_and_index(opened, index):
 def test_catching_up_tells_its_progress(opened):
     """(made, still to make) after each batch of words and each group of vectors, down to none.
 
-    500 entries are filed at a time. Of short ones 64 are encoded first, then 128 at a time.
+    100 entries are filed at a time. Of short ones 64 are encoded first, then 128 at a time.
     """
     source = OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(635)])
     told = []
     opened(source, encoder=HashingEncoder()).catch_up(lambda *each: told.append(each))
-    words, first, rest = [(0, 500), (0, 635)], [(64, 571)], [(192, 443), (320, 315), (448, 187)]
+    words = [(0, filed) for filed in (100, 200, 300, 400, 500, 600, 635)]
+    first, rest = [(64, 571)], [(192, 443), (320, 315), (448, 187)]
     assert told == [*words, *first, *rest, (576, 59), (635, 0)]
 
 
@@ -185,52 +186,6 @@ def test_a_search_sees_what_another_process_wrote(opened, index):
     source.put(a_doc("n:1", "harbour"))
     assert filing.refresh(PATIENCE_S) == ()
     assert words_of(index, "harbour") == {"n:1"}
-
-
-def test_refreshing_waits_no_longer_than_it_may(opened, index):
-    """A journal that takes its time is not waited for; the answer says so, and it goes on."""
-    going = threading.Event()
-
-    class SlowSource(OneSource):
-        def scan(self, since):
-            assert going.wait(PATIENCE_S)
-            yield from super().scan(since)
-
-    source = SlowSource(docs=[a_doc("n:1", "harbour")])
-    filing = opened(source)
-    notes = filing.refresh(0.05)
-    assert notes == ("test does not answer, it may be locked; a later search may find more.",)
-    going.set()
-    until(lambda: words_of(index, "harbour") == {"n:1"}, "the entry to be filed")
-
-
-def test_a_long_filing_is_not_waited_for(opened, index, clock):
-    """Of a thousand entries 500 are filed after half a second: a search goes on with these."""
-    going = threading.Event()
-
-    class LargeSource(OneSource):
-        def scan(self, since):
-            for number, change in enumerate(super().scan(since)):
-                if number == policy.APPLY_BATCH - 1:
-                    clock.advance(policy.LONG_FILING_S)
-                if number == policy.APPLY_BATCH:
-                    assert going.wait(PATIENCE_S)
-                yield change
-
-    source = LargeSource(docs=[a_doc(f"n:{i}", "harbour") for i in range(1000)])
-    encoder = HashingEncoder()
-    filing = opened(source, encoder=encoder)
-    still = ("Entries of test are still being filed; a later search may find more.",)
-    try:
-        assert filing.refresh(PATIENCE_S) == still
-        assert index.counts("").docs == policy.APPLY_BATCH
-        assert filing.refresh(PATIENCE_S) == still
-        (missing,) = filing.settle(encoder.identity, PATIENCE_S)
-        assert missing.startswith("500 entries wait for their vector; words find them")
-    finally:
-        going.set()
-    until(lambda: filing.refresh(PATIENCE_S) == (), "all to be filed")
-    assert index.counts("").docs == 1000
 
 
 def test_what_is_being_erased_is_waited_for(opened, index):
@@ -389,28 +344,6 @@ def test_of_long_texts_fewer_are_filed_at_once(opened, index):
     try:
         filing.refresh(0.01)
         until(lambda: index.counts("").docs == 5, "the first to be filed")
-    finally:
-        going.set()
-    until(lambda: filing.refresh(PATIENCE_S) == (), "all to be filed")
-
-
-def test_a_part_is_enough_when_the_rest_takes_its_time(opened, index, monkeypatch):
-    """The first 500 came quickly and the next do not come: the wait ends when its time is up."""
-    monkeypatch.setattr(policy, "LONG_FILING_S", 0.01)
-    going = threading.Event()
-
-    class HesitatingSource(OneSource):
-        def scan(self, since):
-            for number, change in enumerate(super().scan(since)):
-                assert number < policy.APPLY_BATCH or going.wait(PATIENCE_S)
-                yield change
-
-    source = HesitatingSource(docs=[a_doc(f"n:{i}", "harbour") for i in range(501)])
-    filing = opened(source)
-    try:
-        still = ("Entries of test are still being filed; a later search may find more.",)
-        assert filing.refresh(PATIENCE_S) == still
-        assert index.counts("").docs == policy.APPLY_BATCH
     finally:
         going.set()
     until(lambda: filing.refresh(PATIENCE_S) == (), "all to be filed")

@@ -535,6 +535,11 @@ class ChronicleDatabase:
             count, highest = conn.execute(SQL["count_entries"]).fetchone()
             return f"{self._file.state()} {count}:{highest}"
 
+    def count(self) -> int:
+        """How many entries there are. Raises: Unavailable, Invalid."""
+        with self.reading() as (conn, _):
+            return int(conn.execute(SQL["count_entries"]).fetchone()[0])
+
     def read_stamps(self) -> EntryStamps:
         """One pass over all entries: their instants and stamps. Raises: Unavailable, Invalid."""
         stamps = EntryStamps({}, [])

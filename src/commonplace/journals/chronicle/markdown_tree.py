@@ -404,6 +404,10 @@ class ChronicleTree:
             )
         return True
 
+    def count(self) -> int:
+        """How many files there are, each with an entry unless it is broken."""
+        return sum(x.endswith(SUFFIX) for *_, files in os.walk(self.path) for x in files)
+
     def read_stamps(self) -> EntryStamps:
         """One pass over all files; reads those that changed. Raises: Denied, Unavailable."""
         stamps = EntryStamps({}, [])

@@ -57,8 +57,12 @@ class ChronicleSource:
         except CommonplaceError as exc:
             return f"{_UNREADABLE} {exc.message}"
 
+    def count(self, since: Since) -> tuple[int, int]:
+        """How many entries there are, and how many of them are filed. Raises: as `scan`."""
+        return self._store.count(), len(since.stamps(f"{JOURNAL}:"))
+
     def scan(self, since: Since) -> Iterator[Change]:
-        """Puts of what is new or altered, oldest first, then drops of what is gone.
+        """Puts of what is new or altered, newest first, then drops of what is gone.
 
         One pass compares the stamps of all entries, unless this process alone wrote since. Of a
         database that is not known at all the newest entries come before that pass.
@@ -82,14 +86,15 @@ class ChronicleSource:
         for label, why in found.unreadable:
             self._log(label, why)
         changed = [x for ref, x in found.seen.items() if known.get(ref) != x.stamp]
-        changed.sort(key=lambda x: x.instant)
+        changed.sort(key=lambda x: x.instant, reverse=True)
         gone = sorted(known.keys() - found.seen.keys())
         altered = any(ref in known and known[ref] != x.stamp for ref, x in found.seen.items())
         self._remains = bool(gone) or altered
         waiting = iter(changed)
         while batch := list(islice(waiting, _AT_ONCE)):
             events = self._store.read_many([x.key for x in batch])
-            yield from (Put(doc_of(x, self._zone)) for x in sorted(events, key=lambda x: x.instant))
+            events.sort(key=lambda x: x.instant, reverse=True)
+            yield from (Put(doc_of(x, self._zone)) for x in events)
         yield from (Drop(ref) for ref in gone)
         stamps = frozenset((ref, x.stamp) for ref, x in found.seen.items())
         settled = began - self._store.changed_ns() > _RACY_NS
@@ -102,10 +107,10 @@ class ChronicleSource:
             self._store.erase()
 
     def _newest(self) -> list[Event]:
-        """What is asked for first, oldest first; of a tree nothing: it is read whole either way."""
+        """What is asked for first, newest first; of a tree nothing: it is read whole either way."""
         if not isinstance(self._store, ChronicleDatabase):
             return []
-        return self._store.newest(_AT_ONCE, _EVERYTHING)[::-1]
+        return self._store.newest(_AT_ONCE, _EVERYTHING)
 
     def _scan_refs(self, refs: Sequence[str], since: Since) -> Iterator[Change]:
         for ref in dict.fromkeys(refs):

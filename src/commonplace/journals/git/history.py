@@ -9,7 +9,7 @@ import contextlib
 import os
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -68,11 +68,13 @@ def read_history(
     since: str | Sequence[str] = "",
     paths: bool = True,
     exact: bool = True,
+    order: Literal["oldest", "newest"] = "oldest",
 ) -> Iterator[Commit]:
-    """The commits up to one, or to any of several, oldest first, less all that earlier ones hold.
+    """The commits up to one, or to any of several, less all that earlier ones hold.
 
     paths: with what each touched; exact: none that git lists in error, see `_listed_in_error`,
-    which costs a call of git for each pair of ends.
+    which costs a call of git for each pair of ends. order: which come first; none comes before its
+    parents, or after them.
     """
     without = [x for x in ([since] if isinstance(since, str) else since) if x]
     ends = [until] if isinstance(until, str) else until
@@ -85,7 +87,8 @@ def read_history(
             )
     # fmt: off
     arguments = [
-        "log", "-z", "--reverse", "--topo-order", "--encoding=UTF-8", f"--format={_FORMAT}",
+        "log", "-z", "--topo-order", "--encoding=UTF-8", f"--format={_FORMAT}",
+        *(["--reverse"] if order == "oldest" else []),
         "--no-show-signature", "--no-notes", "--no-color", "--no-mailmap", "--no-decorate",
         "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all",
         *(["--raw", "--no-abbrev"] if paths else ["--no-patch"]),

@@ -192,9 +192,10 @@ SELECT 'gratitude', count(*), 0, max(created_at) FROM wb_gratitude WHERE user_id
 SELECT 1 FROM wb_outbox WHERE user_id = :user_id AND kind = :kind AND ref_id = :id AND gone;
 
 -- name: changed_since
--- The records that changed after a mark, the earliest last change first.
-SELECT seq, kind, ref_id FROM wb_outbox WHERE user_id = :user_id AND seq > :seq
-ORDER BY seq LIMIT :limit;
+-- The records that changed after a mark and before another, the last change first.
+SELECT seq, kind, ref_id FROM wb_outbox
+WHERE user_id = :user_id AND seq > :seq AND seq < :below
+ORDER BY seq DESC LIMIT :limit;
 
 -- name: to_erase
 -- Deleted records of which bytes may remain.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from commonplace.journals.memory.records import Record
 
 _AT_ONCE = 500
+_PAST_EVERY_CHANGE = 2**63 - 1
 _UNREADABLE = "unreadable"
 
 
@@ -56,8 +57,13 @@ class MemorySource:
             return f"{_UNREADABLE} {exc.message}"
         return f"{state[0][0]} {state[0][1]}" if state else ""
 
+    def count(self, since: Since) -> tuple[int, int]:
+        """How many records there are but for drafts, and how many are filed. Raises: as `scan`."""
+        held = sum(each.records - each.drafts for each in self._store.count_kinds())
+        return held, len(since.stamps(f"{JOURNAL}:"))
+
     def scan(self, since: Since) -> Iterator[Change]:
-        """Puts and drops of what changed since, in the order it did; else of all that differs.
+        """Puts and drops of what changed since, the last change first; else of all that differs.
 
         None while there is no file: what was filed stays.
 
@@ -73,10 +79,11 @@ class MemorySource:
             yield from _everything(self._store, since, self._zone)
 
     def _changed(self, seq: int, since: Since) -> Iterator[Change]:
-        asked = {"user_id": self._store.owner, "limit": _AT_ONCE}
-        while rows := self._database.ask("changed_since", seq=seq, **asked):
+        asked = {"user_id": self._store.owner, "seq": seq, "limit": _AT_ONCE}
+        below = _PAST_EVERY_CHANGE
+        while rows := self._database.ask("changed_since", below=below, **asked):
             for number, kind, ref_id in rows:
-                seq = number
+                below = number
                 record = self._store.find(kind, ref_id)
                 ref = ref_of(kind, ref_id)
                 change = change_now(kind, ref_id, record, self._zone)
@@ -123,7 +130,7 @@ def _records(store: MemoryStore) -> Iterator[Record]:
 
 
 def _everything(store: MemoryStore, since: Since, zone: tzinfo) -> Iterator[Change]:
-    """Puts of all records that are not as they are known, oldest first, then drops.
+    """Puts of all records that are not as they are known, newest first, then drops.
 
     Raises: Unavailable.
     """
@@ -135,5 +142,5 @@ def _everything(store: MemoryStore, since: Since, zone: tzinfo) -> Iterator[Chan
             seen.add(change.doc.ref)
             if known.get(change.doc.ref) != change.doc.stamp:
                 changed.append(change)
-    yield from sorted(changed, key=lambda put: put.doc.at)
+    yield from sorted(changed, key=lambda put: put.doc.at, reverse=True)
     yield from (Drop(ref) for ref in sorted(known.keys() - seen))

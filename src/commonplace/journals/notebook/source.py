@@ -90,8 +90,15 @@ class NotebookSource:
             return f"{_UNREADABLE} {exc.message}"
         return f"{head} {expired or ''} {others}".rstrip()
 
+    def count(self, since: Since) -> tuple[int, int]:
+        """How many entries the branch shows, and how many of them are filed. Raises: as `scan`."""
+        ledger, known = self._notebook.ledger, since.stamps(f"{JOURNAL}:")
+        ledger.catch_up()
+        filed = sum("#" in ref and not x.startswith(_ELSEWHERE) for ref, x in known.items())
+        return ledger.total() - ledger.count_expired(), filed
+
     def scan(self, since: Since) -> Iterator[Change]:
-        """Puts of the entries that came since, oldest first, then of overviews; drops of the gone.
+        """Puts of the entries that came since, newest first, then of overviews; drops of the gone.
 
         One stream of git's history. Where the branch was rewritten, what lies in the old history
         alone is looked at as well. Where the two share nothing, or a section was moved, all of it
@@ -107,7 +114,7 @@ class NotebookSource:
         if mark.isalnum() and head and (common := repo.merge_base(mark, head)):
             gone = _Commits([] if common == mark else list(read_history(repo, mark, since=head)))
             left = [x for commit in gone for x in self._docs(commit)]
-            come = _Commits(read_history(repo, head, since=mark))
+            come = _Commits(read_history(repo, head, since=mark, order="newest"))
             for doc in (x for commit in come for x in self._docs(commit)):
                 if since.stamps(doc.ref).get(doc.ref) != doc.stamp:
                     yield Put(doc)
@@ -136,7 +143,7 @@ class NotebookSource:
         seen: set[str] = set()
         written: dict[str, datetime] = {}
         if head:
-            commits = _Commits(read_history(self._notebook.repo, head))
+            commits = _Commits(read_history(self._notebook.repo, head, order="newest"))
             for commit in commits:
                 for doc in self._docs(commit):
                     if known.get(doc.ref) != doc.stamp:

@@ -140,8 +140,14 @@ class RootSource:
         except OSError:
             return 0
 
+    def count(self, since: Since) -> tuple[int, int]:
+        """How many files of entries there are, and how many of them are filed."""
+        with translated(self._root.path):
+            days = day_times(self._root)
+        return sum(map(self._count, days)), len(since.stamps(f"{self.name}/"))
+
     def scan(self, since: Since) -> Iterator[Change]:
-        """Puts of what is new or altered and drops of what is gone, oldest day first.
+        """Puts of what is new or altered and drops of what is gone, newest day first.
 
         Raises: Denied, Unavailable, Invalid where the root is there and cannot be listed.
         """
@@ -170,7 +176,7 @@ class RootSource:
             changed |= before.keys() - days.keys()
             if token != known_token:  # what git holds may be another's word by now
                 changed |= days.keys()
-        for day in sorted(changed):
+        for day in sorted(changed, reverse=True):
             yield from self._scan_day(day, since, whose, is_there=day in days)
 
     def _scan_day(
@@ -182,7 +188,7 @@ class RootSource:
             return
         present: set[str] = set()
         places = places_of(self._root, day, listing)
-        for place, stamp in zip(places, listing.entries.values(), strict=True):
+        for place, stamp in reversed([*zip(places, listing.entries.values(), strict=True)]):
             ref = place.ref
             present.add(ref)
             is_anothers = is_another_users(listing.owners.get(place.path.name))

@@ -80,12 +80,12 @@ SELECT max(
 ) FROM state;
 
 -- name: changed_since
--- The entries that were added or changed after a mark, the earliest last change first.
+-- The entries that were added or changed after a mark, the last change first.
 SELECT entry, max(seq) FROM (
     SELECT entry, seq FROM changes WHERE seq > :seq
     UNION ALL
     SELECT seq, seq FROM journal_entries WHERE seq > :seq
-) GROUP BY entry ORDER BY 2;
+) GROUP BY entry ORDER BY 2 DESC;
 
 -- name: update
 -- Another text, time or metadata for an entry of its owner's.
@@ -492,13 +492,13 @@ WHERE rollup_level = :level AND timestamp >= :start AND timestamp < :reach
 ORDER BY timestamp DESC, seq DESC LIMIT :limit;
 
 -- name: all_shown
--- Every shown entry of a level, in the order of time, for an index that knows none of them.
+-- Every shown entry of a level, newest first, for an index that knows none of them.
 SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
     rollup_level, status, created_at, updated_at, tz, hash, parent_id
 FROM journal_entries
-WHERE rollup_level = :level AND (timestamp, seq) > (:timestamp, :seq)
+WHERE rollup_level = :level AND (timestamp, seq) < (:timestamp, :seq)
   AND status = 'active' AND content <> ''
-ORDER BY timestamp, seq LIMIT :limit;
+ORDER BY timestamp DESC, seq DESC LIMIT :limit;
 
 -- name: neighbour_before
 -- The raw entry before a time.

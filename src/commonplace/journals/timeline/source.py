@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_time
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Drop, Put
-from commonplace.journals.timeline.entry import FORM, JOURNAL, LEVELS, ref_of, stamp_of, unpack_id
+from commonplace.journals.timeline.entry import (
+    FORM,
+    JOURNAL,
+    LEVELS,
+    ROLLUP_TYPES,
+    ref_of,
+    stamp_of,
+    unpack_id,
+)
 from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.journal import TimelineJournal
 
 _AT_ONCE = 500
+_PAST_EVERY_TIME = "~"
 _UNREADABLE = "unreadable"
 
 
@@ -54,8 +63,16 @@ class TimelineSource:
         except CommonplaceError as exc:
             return f"{_UNREADABLE} {exc.message}"
 
+    def count(self, since: Since) -> tuple[int, int]:
+        """How many entries but rollups are shown, and how many are filed. Raises: as `scan`."""
+        shown = self._journal.count_types() if self._journal.exists else ()
+        made = ROLLUP_TYPES.values()
+        held = sum(n for kind, status, n, *_ in shown if status == "active" and kind not in made)
+        rollups = len(since.stamps(ref_of("rollup_")))
+        return held, len(since.stamps(f"{JOURNAL}:")) - rollups
+
     def scan(self, since: Since) -> Iterator[Change]:
-        """Puts and drops of what changed since, in the order it did; else of all that differs.
+        """Puts and drops of what changed since, the last change first; else of all that differs.
 
         None while there is no file: what was filed stays.
 
@@ -91,13 +108,13 @@ class TimelineSource:
         known = since.stamps(f"{JOURNAL}:")
         seen: set[str] = set()
         for level in range(len(LEVELS) + 1):
-            after = {"timestamp": "", "seq": 0}
-            while rows := self._ask("all_shown", **after, level=level, limit=_AT_ONCE):
+            before = {"timestamp": _PAST_EVERY_TIME, "seq": 0}
+            while rows := self._ask("all_shown", **before, level=level, limit=_AT_ONCE):
                 entries = [entry_of(row) for row in rows]
                 seen |= {x.ref for x in entries}
                 fresh = [x for x in entries if known.get(x.ref) != stamp_of(x)]
                 yield from self._journal.docs(fresh)
-                after = {"timestamp": render_time(entries[-1].at), "seq": entries[-1].seq}
+                before = {"timestamp": render_time(entries[-1].at), "seq": entries[-1].seq}
         yield from (Drop(ref) for ref in sorted(known.keys() - seen))
 
     def _ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:

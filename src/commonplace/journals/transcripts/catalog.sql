@@ -172,6 +172,10 @@ WHERE session = :key AND role = :role AND has_text ORDER BY n DESC LIMIT :limit;
 -- The messages of a session that say something, and the checksums of their lines.
 SELECT n, crc FROM messages WHERE session = :key AND has_text ORDER BY n;
 
+-- name: count_messages
+-- How many messages say something.
+SELECT count(*) FROM messages WHERE has_text;
+
 -- name: list_ids
 -- The ids and numbers of a session's messages.
 SELECT n, id FROM messages WHERE session = :key ORDER BY n;

@@ -81,7 +81,7 @@ class ClientMemory:
         """Puts of what is new or altered, then drops; a file that cannot be read stays as filed."""
         known = since.stamps(PREFIX)
         there: set[str] = set()
-        for note in sorted(self._notes(), key=lambda each: each.at):
+        for note in sorted(self._notes(), key=lambda each: each.at, reverse=True):
             if known.get(note.ref) == note.stamp:
                 there.add(note.ref)
                 continue

@@ -307,6 +307,10 @@ class TranscriptStore:
 
         return self._read(do) or {}
 
+    def count(self) -> int:
+        """How many messages say something."""
+        return self._read(lambda catalog: int(catalog.rows("count_messages")[0][0])) or 0
+
     def list_names(self) -> list[tuple[str, str]]:
         """Clients and names of all sessions, the one that began first first."""
         return self._read(lambda catalog: [*catalog.list_files()]) or []

@@ -64,10 +64,15 @@ _PLACES_S = 1.0
 
 
 class Behind(Struct, frozen=True, kw_only=True):
-    """A journal of which not all is in the index, and why, as one sentence."""
+    """A journal of which not all is in the index, and why, as one sentence.
+
+    Args:
+        waiting: How many of its entries wait to be filed, as far as it is known.
+    """
 
     journal: str
     why: str
+    waiting: int = 0
 
 
 class Filing:
@@ -291,12 +296,15 @@ class Filing:
             )
 
         soon_s = min(wait_s, policy.LONG_FILING_S)
+        signs: dict[SourceIndexer, tuple[int, int]] = {}
         if waited and not self._wait(lambda: not under_way(with_parts=True), soon_s):
+            signs = {indexer: indexer.signs for indexer, _ in waited}
             self._wait(lambda: not under_way(with_parts=False), wait_s - soon_s)
         late = [indexer for indexer, turn in waited if not indexer.has_looked(turn)]
         for indexer in late:
             if indexer.is_worth_waiting and not indexer.has_part:
                 indexer.is_silent = True
+                indexer.may_be_locked = signs.get(indexer) == indexer.signs
         missing = [indexer for indexer in self._indexers if indexer in late or indexer.trouble]
         if self._monotonic() - self._swept_at >= policy.SWEEP_EVERY_S:
             self._sweep_aside()
@@ -337,10 +345,10 @@ class Filing:
             return [] if self._closed else [indexer for indexer in rest if not indexer.is_silent]
 
         while rest := under_way():
-            before = [(indexer, indexer.steps) for indexer in rest]
+            before = [(indexer, indexer.signs) for indexer in rest]
             if not self._wait(partial(_has_progressed, before, under_way), policy.SILENT_S):
                 for indexer in rest:
-                    indexer.is_silent = True
+                    indexer.is_silent = indexer.may_be_locked = True
         return self._report_behind([x for x, _ in asked if x.is_silent or x.trouble])
 
     def _let_expire(self) -> None:
@@ -364,7 +372,9 @@ class Filing:
             return self._over.wait_for(lambda: self._closed or is_over(), wait_s)
 
     def _report_behind(self, indexers: list[SourceIndexer]) -> tuple[str, ...]:
-        self._behind = tuple(Behind(journal=x.journal, why=x.why()) for x in indexers)
+        self._behind = tuple(
+            Behind(journal=x.journal, why=x.why(), waiting=x.waiting) for x in indexers
+        )
         return tuple(dict.fromkeys(each.why for each in self._behind))
 
     def _sweep_aside(self) -> None:
@@ -598,6 +608,7 @@ class Filing:
 
 
 def _has_progressed(
-    before: list[tuple[SourceIndexer, int]], under_way: Callable[[], list[SourceIndexer]]
+    before: list[tuple[SourceIndexer, tuple[int, int]]],
+    under_way: Callable[[], list[SourceIndexer]],
 ) -> bool:
-    return [(indexer, indexer.steps) for indexer in under_way()] != before
+    return [(indexer, indexer.signs) for indexer in under_way()] != before

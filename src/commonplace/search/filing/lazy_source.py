@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from commonplace.core.ports import CountsEntries
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -43,6 +45,11 @@ class LazySource:
         """The source's own changes; none until it is there."""
         source = self._found or self._look()
         return iter(()) if source is None else source.scan(since)
+
+    def count(self, since: Since) -> tuple[int, int]:
+        """The source's own count; none until it is there."""
+        counts: object = self._found or self._look()
+        return counts.count(since) if isinstance(counts, CountsEntries) else (0, 0)
 
     def _look(self) -> Source | None:
         if self._is_there():

@@ -6,7 +6,10 @@ Never judges and never makes a vector; a failure becomes a sentence, never an er
 from __future__ import annotations
 
 import logging
+import sys
 import threading
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -14,7 +17,7 @@ from msgspec.structs import replace
 from commonplace.core.digest import blake2b_hex
 from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.expiring import nothing_hidden
-from commonplace.core.ports import ErasingSource
+from commonplace.core.ports import CountsEntries, ErasingSource
 from commonplace.core.values import Put
 from commonplace.search import policy
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.expiring import Hidden
     from commonplace.core.ports import OwnerIndex, Source
-    from commonplace.core.values import Change
+    from commonplace.core.values import Change, Since
 
 _HIDING = "\nhiding "
 _BEGUN = "\nbegun"
@@ -46,6 +49,7 @@ class BackgroundStep:
         self._do = do
         self._name = name
         self._over = over
+        self._clock: int | None = None
         self._has_work = threading.Condition()
         self._asked = 0
         self._done = 0
@@ -71,6 +75,13 @@ class BackgroundStep:
         """Whether all that was asked up to this turn is done, or will never be."""
         return self._done >= turn or self._closed
 
+    @property
+    def computed_s(self) -> float:
+        """The time of a processor that its thread took so far; 0 where the system cannot tell."""
+        with suppress(OSError):  # it has ended
+            return 0.0 if self._clock is None else time.clock_gettime(self._clock)
+        return 0.0
+
     def close(self) -> None:
         """Begin nothing more."""
         with self._has_work:
@@ -83,6 +94,8 @@ class BackgroundStep:
             self._thread.join(wait_s)
 
     def _run(self) -> None:
+        if sys.platform == "linux":
+            self._clock = time.pthread_getcpuclockid(threading.get_ident())
         while True:
             with self._has_work:
                 self._has_work.wait_for(lambda: self._closed or self._asked > self._done)
@@ -134,20 +147,20 @@ class SourceIndexer:
         self._hidden = hidden
         self._looking = BackgroundStep(self._look, name=f"look {source.name}", over=over)
         self._filing = BackgroundStep(self._file, name=f"file {source.name}", over=over)
-        self._sweep_asked = self._in_turn = self._is_long = False
-        self._behind = 0
+        self._sweep_asked = self._in_turn = self._is_long = self._closed = False
+        self._behind = self._steps = 0
         self._known: str | None = None
         self._began = self._went_on_at = monotonic()
-        self._closed = False
         self.trouble = ""
         """Why the last attempt to file what changed failed; empty where it did not."""
         self.has_part = False
         """Whether some of what changed is filed and the rest is not."""
-        self.is_silent = False
-        """Set where it was waited for in vain, until it shows a sign of life."""
+        self.is_silent = self.may_be_locked = False
+        """Set where it was waited for in vain, until more of it is filed; and did nothing then."""
+        self.waiting = self.held = 0
+        """How many entries wait to be filed in a long filing, of how many; 0 for not known."""
         self._applying = threading.Lock()
         self._forgotten: list[set[str]] = []
-        self.steps = 0  # goes up with all that is done: who waits sees that it goes on
 
     @property
     def journal(self) -> str:
@@ -197,15 +210,23 @@ class SourceIndexer:
         """Whether it is in the midst of a long filing that goes on."""
         return self.has_part and self._monotonic() - self._went_on_at < policy.SILENT_S
 
+    @property
+    def signs(self) -> tuple[int, int]:
+        """What changes with all that is done: steps, hundredths of a second of its threads."""
+        threads = (self._looking, self._filing)
+        return self._steps, sum(int(each.computed_s * 100) for each in threads)
+
     def why(self) -> str:
         """What a reader must know of this source now, as one sentence; empty for nothing."""
         if self.trouble:
             return f"Not every entry of {self.journal} could be filed: {self.trouble}"
-        if self.is_silent:
-            return (
-                f"{self.journal} does not answer, it may be locked; a later search may find more."
-            )
-        return f"Entries of {self.journal} are still being filed; a later search may find more."
+        later = "a later search may find more."
+        if self.is_silent and self.may_be_locked:
+            return f"{self.journal} does not answer, it may be locked; {later}"
+        if self.waiting:
+            entries = f"{self.waiting:,} of {self.held:,} entries of {self.journal}"
+            return f"{entries} {'is' if self.waiting == 1 else 'are'} not filed yet; {later}"
+        return f"Entries of {self.journal} are still being filed; {later}"
 
     def close(self) -> None:
         """Begin nothing more; what is under way ends with the batch in hand."""
@@ -264,6 +285,7 @@ class SourceIndexer:
         before = self.trouble
         self.trouble = explain(exc, shows_paths=self._shows_paths) if exc else ""
         self.has_part = self._is_long = self.is_silent = False
+        self.waiting = self.held = 0
         if exc and self.trouble != before and not self._closed:
             log_failure(f"{self.source.name} was not filed", exc)
 
@@ -295,6 +317,7 @@ class SourceIndexer:
         try:
             yield from self._file_scanned(forgotten, sweep=sweep)
         finally:
+            self.has_part = self._is_long = False
             with self._applying:
                 # By identity: sets of other scans may be equal.
                 self._forgotten = [each for each in self._forgotten if each is not forgotten]
@@ -315,14 +338,16 @@ class SourceIndexer:
         sweep = sweep and not self.source.exact_mark
         if not sweep and since.mark == mark:
             return
-        whole = sweep or differs or was_killed or since.mark is None
+        is_first = was_killed or since.mark is None
+        is_counted = is_first and self._count(since)
+        whole = sweep or differs or is_first
         changes = iter(self.source.scan(replace(since, mark=None if whole else known)))
-        has_left_out = False
-        is_last = False
+        has_left_out = is_last = False
         while not is_last:
             batch, is_last = self._next_batch(changes)
             if not batch:
                 break
+            is_counted = is_counted or (not is_last and self._count(since))
             if isinstance(self.source, ErasingSource):
                 self.source.erase_remains()
             with self._applying:
@@ -336,6 +361,15 @@ class SourceIndexer:
         self._on_scanned(self.source.name)
         if not has_left_out:  # one that was edited may be left out as it is: the next look sees
             self._keep_mark(mark, since.mark, begun)
+
+    def _count(self, since: Since) -> bool:
+        """Note how much waits to be filed; whether the source can say so."""
+        if not isinstance(self.source, CountsEntries):
+            return False
+        with suppress(CommonplaceError, OSError):
+            self.held, filed = self.source.count(since)
+            self.waiting = max(self.held - filed, 0)
+        return True
 
     def _keep_mark(self, mark: str, since: str | None, begun: str | None) -> None:
         """Remember how far a scan came that began at `since`, whatever was filed beside it."""
@@ -354,7 +388,7 @@ class SourceIndexer:
         size = 0
         for change in changes:
             batch.append(change)
-            self.steps += 1  # of long texts a batch takes seconds on a busy machine
+            self._steps += 1  # of long texts a batch takes seconds on a busy machine
             size += len(change.doc.text) if isinstance(change, Put) else 0
             if len(batch) >= policy.APPLY_BATCH or size >= policy.APPLY_CHARACTERS:
                 return batch, False
@@ -364,7 +398,8 @@ class SourceIndexer:
         self._went_on_at = self._monotonic()
         took = self._went_on_at - self._began
         with self._over:
-            self.steps += 1
+            self._steps += 1
+            self.waiting = max(self.waiting - put, 0)
             self.has_part, self.is_silent = not is_last, False
             self._is_long = not is_last and took >= policy.LONG_FILING_S
             self._over.notify_all()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Searched
     from commonplace.core.values import EncoderState, Tally
     from commonplace.journals.private.project_copies import GoneNotes
-    from commonplace.search.filing.filing import Filing
+    from commonplace.search.filing.filing import Behind, Filing
     from commonplace.verbs.backup.copies import MadeCopy
     from commonplace.verbs.imports.counts import ImportCount
     from commonplace.verbs.projects import ProjectState
@@ -39,10 +39,10 @@ class JournalStatus(Struct, frozen=True, kw_only=True):
     """How a journal stands in the index; counts are None where the index cannot be read.
 
     Attributes:
-        entries: Those the index knows after a look at the journals: what was written or said.
+        entries: What was written or said, filed or not.
         summaries: What was made of entries: the timeline's rollups.
         client_notes: What clients noted in files of their own.
-        pending: Those of all three without a vector.
+        pending: Those of all three without a vector, and what is not filed yet.
         last_write: When the newest entry was; a summary bears the end of its period.
         trouble: Why not all of it is in the index; empty where it is.
     """
@@ -215,16 +215,20 @@ def read_index(
         size = index.counts(identity).bytes
     except CommonplaceError as exc:
         why = explained(exc)
-    trouble = {each.journal: each.why for each in reversed(filing.behind())} | lost
     journals = [
-        _journal_status(name, None if size is None else tallies.get(name, ()), trouble)
+        _journal_status(
+            name, None if size is None else tallies.get(name, ()), filing.behind(), lost
+        )
         for name in dict.fromkeys([*there, *lost, *tallies])
     ]
     return journals, size, why
 
 
 def _journal_status(
-    name: str, tallies: Sequence[Tally] | None, trouble: Mapping[str, str]
+    name: str,
+    tallies: Sequence[Tally] | None,
+    behind: Sequence[Behind],
+    lost: Mapping[str, str],
 ) -> JournalStatus:
     """tallies: Of its kinds of docs; None where the index cannot be read."""
     from commonplace.journals.transcripts.message import NOTE
@@ -234,13 +238,15 @@ def _journal_status(
         from commonplace.journals.timeline.entry import ROLLUP_TYPES
 
         summed_up = frozenset(ROLLUP_TYPES.values())
+    late = [each for each in behind if each.journal == name]
+    waiting = sum(each.waiting for each in late)
     written = [each for each in tallies or () if each.kind not in {*summed_up, NOTE}]
     return JournalStatus(
         name=name,
-        entries=None if tallies is None else sum(each.docs for each in written),
+        entries=None if tallies is None else sum(each.docs for each in written) + waiting,
         summaries=sum(each.docs for each in tallies or () if each.kind in summed_up),
         client_notes=sum(each.docs for each in tallies or () if each.kind == NOTE),
-        pending=None if tallies is None else sum(each.pending for each in tallies),
+        pending=None if tallies is None else sum(each.pending for each in tallies) + waiting,
         last_write=max((each.newest for each in written if each.newest), default=None),
-        trouble=trouble.get(name, ""),
+        trouble=lost.get(name) or next((each.why for each in late), ""),
     )
