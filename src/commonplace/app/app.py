@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from commonplace.verbs.projects import ProjectService
     from commonplace.verbs.recall.prompt import PromptService
     from commonplace.verbs.timeline.commands import TimelineCommands
+    from commonplace.verbs.today.draft import PageDraft
     from commonplace.verbs.today.service import TodayService
     from commonplace.verbs.toolset import Toolset
 
@@ -282,6 +283,12 @@ class App(OwnerContext):
             notebook=self.notebook,
             transcripts=self.transcripts,
         ).service()
+
+    def page_draft(self) -> PageDraft:
+        """What is being typed on the page."""
+        from commonplace.verbs.today.draft import FOLDER, PageDraft
+
+        return PageDraft(folder=self.folder / FOLDER, prepare=lambda: self.make_folder(self.folder))
 
     def copies(self) -> Copies:
         """The list of the backups and exports that were made of this home."""

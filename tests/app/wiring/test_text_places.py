@@ -16,6 +16,7 @@ import commonplace
 import commonplace_chroma
 import commonplace_server
 from commonplace.app.wiring.text_places import PLACES
+from commonplace.verbs.today.draft import DraftText
 
 PLANTED = "ochre zebrafinch counts eleven velvet umbrellas"
 SOURCES = {
@@ -191,6 +192,9 @@ def test_whatever_is_written_lies_in_a_row(no_weights, stranger):
     for words in _everything(stranger):
         done = run(*words)
         assert done.exit_code == 0 or words == ("doctor",), (words, done.output)
+    app = opened_app()
+    app.page_draft().keep(DraftText(text=PLANTED))
+    app.close()
     failing = {"EDITOR": str(stranger / "editor"), "VISUAL": ""}
     assert on_terminal("private", "write", env=failing)[0] != 0
     clients = Path.home() / ".claude"
@@ -201,6 +205,7 @@ def test_whatever_is_written_lies_in_a_row(no_weights, stranger):
         "brief",
         "chronicle",
         "copies of the notes of projects",
+        "draft of the page",
         "drafts",
         "former texts",
         "index",

@@ -245,9 +245,9 @@ def test_by_keyboard_alone(serve, chromium):
         expect(page.locator(":focus")).to_have_text("Skip to the content")
         page.keyboard.press("Enter")
         page.keyboard.press("/")
-        expect(page.locator(":focus")).to_have_attribute("name", "q")
+        expect(page.locator(":focus")).to_have_attribute("name", "text")
         page.keyboard.type("deployed")
-        page.keyboard.press("Enter")
+        page.keyboard.press("Control+Enter")
         expect(page.locator("ol.hits a.open")).to_have_count(1)
         hit = page.locator("ol.hits a.open")
         for _ in range(40):
@@ -305,7 +305,7 @@ def test_what_was_written_while_one_reads_appears_after(serve, chromium):
                 capture_output=True,
             )
         expect(page.locator("#live .entries a.open")).to_have_count(1)
-        page.get_by_label("Search").focus()
+        page.get_by_label("Find or write").focus()
         expect(page.locator("#live")).to_contain_text("Written elsewhere")
 
 
@@ -327,8 +327,8 @@ def test_a_stranger_corrects_and_forgets(serve, chromium):
     fill(100)
     served = serve()
     with opened(chromium, served, viewport={"width": 360, "height": 800}) as page:
-        page.get_by_label("Search").fill("deployed part 7")
-        page.get_by_role("button", name="Search").click()
+        page.get_by_label("Find or write").fill("deployed part 7")
+        page.get_by_role("button", name="Find").click()
         page.locator("a.open").first.click()
         page.get_by_role("link", name="Edit", exact=True).click()
         box = page.get_by_label("Text")
@@ -510,7 +510,7 @@ def test_on_paper(serve, chromium):
         colours = "getComputedStyle(document.body)"
         assert page.evaluate(f"{colours}.color") == "rgb(30, 29, 26)"
         assert page.locator("nav").first.is_hidden()
-        assert page.get_by_role("button", name="Search").is_hidden()
+        assert page.get_by_role("button", name="Find").is_hidden()
 
 
 def test_a_server_that_ended_is_named(serve, chromium):
@@ -643,3 +643,47 @@ def test_a_server_that_was_killed(serve, chromium):
     page.goto(again.link)
     expect(page.locator("#live")).to_contain_text("Deployed part 0")
     context.close()
+
+
+def test_the_box_by_keys_alone(serve, chromium):
+    """Found as one types, written by Enter, taken back by a key; a draft survives a reload."""
+    fill(1)
+    served = serve()
+    with opened(chromium, served) as page:
+        page.keyboard.press("n")
+        page.keyboard.type("deployed part")
+        expect(page.locator("#found a.open")).to_have_count(1)
+        page.keyboard.press("Control+a")
+        with page.expect_response(served.base + "/draft"):
+            page.keyboard.type("/feeling the harbour is calm")
+        page.reload()
+        expect(page.get_by_label("Find or write")).to_have_value("the harbour is calm")
+        expect(page.get_by_label("feeling")).to_be_checked()
+        page.keyboard.press("/")
+        page.keyboard.press("End")
+        page.keyboard.type(" today")
+        page.keyboard.press("Enter")
+        expect(page.locator(".note").first).to_contain_text("Kept: the harbour is calm today")
+        expect(page.get_by_label("Find or write")).to_have_value("")
+        page.keyboard.press("u")
+        expect(page.locator(".note").first).to_contain_text("Deleted")
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog")).to_contain_text("forget, after ten seconds")
+        assert violations(page) == []
+
+
+def test_the_box_without_script(serve, chromium):
+    """By its buttons."""
+    fill(1)
+    served = serve()
+    with opened(chromium, served, java_script_enabled=False) as page:
+        page.get_by_label("Find or write").fill("The harbour is calm")
+        page.get_by_label("feeling").check()
+        page.get_by_role("button", name="Longer").click()
+        expect(page.get_by_label("Text, in Markdown")).to_have_value("The harbour is calm")
+        page.get_by_role("button", name="Preview").click()
+        expect(page.locator(".card.prose")).to_have_text("The harbour is calm")
+        page.get_by_role("button", name="Write").click()
+        expect(page.locator(".note").first).to_contain_text("Kept: The harbour is calm")
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator(".note").first).to_contain_text("Deleted")

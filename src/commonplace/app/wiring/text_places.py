@@ -30,6 +30,7 @@ from commonplace.core.scratch import (
 from commonplace.verbs.brief import kept
 from commonplace.verbs.forgetting.byte_scan import ByteScan
 from commonplace.verbs.forgetting.copies import DRAFT, TextCopy, TextLeftover
+from commonplace.verbs.today import draft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -180,6 +181,11 @@ def _files_with(owner: TextOwner, text: ForgottenText, folder: Path) -> list[Pat
 def _drafts_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
     for path in _files_with(owner, text, owner.home / drafts.FOLDER):
         yield TextCopy(what=DRAFT, path=path, erase=partial(drafts.erase, path))
+
+
+def _page_draft_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
+    for path in _files_with(owner, text, owner.context.folder / draft.FOLDER):
+        yield TextCopy(what=DRAFT, path=path, erase=partial(remove_file, path))
 
 
 def _events_of(owner: TextOwner, text: ForgottenText) -> Iterator[Event]:
@@ -429,6 +435,16 @@ PLACES: tuple[TextPlace, ...] = (
         find=_drafts_with,
         backup=True,
         writers=("core.drafts", "doors.cli.editor"),
+    ),
+    TextPlace(
+        name="draft of the page",
+        where="`users/me/draft`",
+        holds="what you are typing into the box of the page, until it is written",
+        paths=lambda owner: (owner.context.folder / draft.FOLDER,),
+        erased="writing it, emptying the box; `forget`, where it has words of the text",
+        find=_page_draft_with,
+        backup=True,
+        writers=("verbs.today.draft",),
     ),
     TextPlace(
         name="former texts",

@@ -31,6 +31,7 @@ from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailab
 from commonplace.core.redact import noting_secrets
 from commonplace.core.text import screening, shown_now
 from commonplace.doors.protocol import RateLimitExceeded
+from commonplace.doors.web.box import box_of
 from commonplace.doors.web.guard import (
     HEADERS,
     LONGEST_KEY,
@@ -290,6 +291,7 @@ class WebApplication:
                 visitor.notes += left_out.notes
                 if isinstance(made, Redirect):
                     visitor.notes[:0] = made.notes
+                    visitor.offer = made.offer
                     return RedirectResponse(made.to, status_code=303)
                 if isinstance(made, Download):
                     return _download(made)
@@ -300,21 +302,25 @@ class WebApplication:
                 _log.exception("The page %s failed", row.name)
                 return self._error(None, visitor)
 
-    def _page(self, page: WebPage, visitor: Visitor | None, **values: Any) -> Response:
+    def _page(self, page: WebPage, visitor: Visitor | None, visit: Visit | None = None) -> Response:
         notes: list[str] = []
-        if visitor is not None:
+        offer = None
+        if visitor is not None and page.is_whole:
             notes, visitor.notes = visitor.notes, []
+            offer, visitor.offer = visitor.offer, None
         shown = visitor.screen(self._screen) if visitor is not None else self._screen.shown
         with screening(shown):
             text = render(
                 page.template,
                 title=page.title,
                 notes=notes,
+                offer=offer,
                 visitor=visitor,
+                box=None if visit is None else box_of(visit),
                 pages=[row for row in PAGES if row.title],
                 url=self.url,
                 base=self._prefix,
-                **values,
+                **({} if visit is None else {"visit": visit}),
                 **page.values,
             )
         return HTMLResponse(text, page.status)

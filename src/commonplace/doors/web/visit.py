@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003  msgspec reads it
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -13,7 +14,7 @@ from commonplace.core.text import opening, shown_now
 from commonplace.verbs.answers import shown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
 
@@ -36,6 +37,18 @@ class Address(str):
     __slots__ = ()
 
 
+class UndoOffer(Struct, frozen=True, kw_only=True):
+    """A form with one button, which takes back what was just done.
+
+    Attributes:
+        page: The page that does it.
+        fields: What the form sends to it.
+    """
+
+    page: str
+    fields: Mapping[str, str]
+
+
 class Visitor(Struct, kw_only=True):
     """Who is looking: a browser that was let in.
 
@@ -43,6 +56,7 @@ class Visitor(Struct, kw_only=True):
         csrf: What each form that writes bears, known to this browser's pages alone.
         token_id: The token it was let in with; empty for the machine's own owner.
         notes: What its next page is to say.
+        offer: What its next page offers to take back; None for nothing.
         hidden: The secrets that its pages show marks for, by mark: its links and fields name them.
         typed: Likewise of the text in a form, by what the form edits: a mark that stands in another
             text, as a stranger may write one, is none of its secrets.
@@ -53,6 +67,7 @@ class Visitor(Struct, kw_only=True):
     csrf: str
     token_id: str = ""
     notes: list[str] = field(default_factory=list)
+    offer: UndoOffer | None = None
     hidden: dict[str, str] = field(default_factory=dict)
     typed: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -179,19 +194,21 @@ class Visit(Struct, frozen=True, kw_only=True):
 
 
 class WebPage(Struct, frozen=True, kw_only=True):
-    """A page of HTML."""
+    """A page of HTML. is_whole: whether it has the frame, and so says the visitor's notes."""
 
     template: str
     title: str
     values: Mapping[str, Any] = field(default_factory=dict)
     status: int = 200
+    is_whole: bool = True
 
 
 class Redirect(Struct, frozen=True, kw_only=True):
-    """The page to go to after something was changed."""
+    """The page to go to after something was changed. offer: what takes that back."""
 
     to: str
     notes: Sequence[str] = ()
+    offer: UndoOffer | None = None
 
 
 class Download(Struct, frozen=True, kw_only=True):

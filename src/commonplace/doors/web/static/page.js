@@ -1,16 +1,8 @@
 // What script adds to pages that work without it: keys, search as you type, what is new.
 "use strict";
 
-// "/" goes to the search box of the page, else to the search page.
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest("input, textarea, select, [contenteditable]")) return;
-  const box = document.querySelector('input[type="search"]');
-  if (!box) return;
-  event.preventDefault();
-  box.focus();
-  box.select();
-});
+const isTyping = (event) =>
+  event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=radio]), textarea, select, dialog");
 
 // A part of another page, or what that page says in its place, as a part with the same id.
 const part = async (answer, id) => {
@@ -50,6 +42,190 @@ for (const form of document.querySelectorAll("form[data-results]")) {
   });
 }
 
+// The box: Enter writes, Shift+Enter is a new line, Ctrl+Enter finds; what is typed is found below.
+const box = document.getElementById("box");
+if (box) {
+  const area = box.elements.text;
+  const found = document.getElementById("found");
+  let asked = null;
+  let waiting = 0;
+  const find = async () => {
+    asked?.abort();
+    const words = area.value.trim();
+    if (words.length < 3 || words.length > 120 || /^\/|\n/.test(words)) return found.replaceChildren();
+    asked = new AbortController();
+    const address = new URL(box.dataset.find, location);
+    address.search = new URLSearchParams({ q: words, n: 5 });
+    try {
+      const fresh = await part(await fetch(address, { signal: asked.signal }), "results");
+      found.replaceChildren(fresh);
+    } catch (error) {
+      if (error.name !== "AbortError") found.replaceChildren();
+    }
+  };
+  // "/note " at the beginning is the chip of that name.
+  area.addEventListener("input", () => {
+    const named = /^\/([a-z-]+)\s/.exec(area.value);
+    const chip = named && [...box.elements.as].find((x) => [x.value, x.parentNode.textContent.trim()].includes(named[1]));
+    if (chip) {
+      chip.checked = true;
+      area.value = area.value.slice(named[0].length);
+    }
+    clearTimeout(waiting);
+    waiting = setTimeout(find, 250);
+  });
+  area.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      area.blur();
+      found.replaceChildren();
+    }
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    const act = event.ctrlKey || event.metaKey ? "find" : "write";
+    if (area.value.trim()) box.requestSubmit(box.querySelector(`button[value=${act}]`));
+  });
+}
+
+// What is typed is kept by the server as one types, and when the page is left.
+for (const form of document.querySelectorAll("form[data-draft]")) {
+  let waiting = 0;
+  let isSent = false;
+  const keep = () => {
+    clearTimeout(waiting);
+    waiting = 0;
+    const body = new URLSearchParams(new FormData(form));
+    fetch(form.dataset.draft, { method: "POST", body, keepalive: body.toString().length < 60000 }).catch(() => {});
+  };
+  form.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(keep, 600);
+  });
+  form.addEventListener("submit", () => {
+    isSent = true;
+    clearTimeout(waiting);
+  });
+  addEventListener("pagehide", () => waiting && !isSent && keep());
+}
+
+// Keys: "/" and "n" to the box, arrows along the rows, and what a row's buttons do.
+const rows = () => [...document.querySelectorAll("#live .rows > li")].filter((row) => !row.hidden);
+let chosen = "";
+const select = (row) => {
+  document.querySelector(".rows > li.selected")?.classList.remove("selected");
+  row?.classList.add("selected");
+  row?.scrollIntoView({ block: "nearest" });
+  chosen = row?.dataset.ref ?? "";
+};
+const move = (by) => {
+  const all = rows();
+  const at = all.findIndex((row) => row.classList.contains("selected"));
+  if (all.length) select(all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1)]);
+};
+const KEYS = [
+  ["/", "find"], ["n", "write"], ["\u2191 \u2193", "move along the rows"], ["o, Enter", "open"],
+  ["k", "keep: seen and right"], ["e", "correct"], ["x", "forget, after ten seconds"], ["u", "undo"], ["?", "these keys"],
+];
+const help = () => {
+  const dialog = document.createElement("dialog");
+  const list = document.createElement("dl");
+  dialog.setAttribute("aria-label", "Keys");
+  for (const [key, what] of KEYS) {
+    const term = document.createElement("dt");
+    term.append(Object.assign(document.createElement("kbd"), { textContent: key }));
+    list.append(term, Object.assign(document.createElement("dd"), { textContent: what }));
+  }
+  const close = Object.assign(document.createElement("button"), { textContent: "Close", className: "quiet" });
+  close.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.append(list, close);
+  document.body.append(dialog);
+  dialog.showModal();
+};
+document.addEventListener("keydown", (event) => {
+  if (isTyping(event)) return;
+  const row = document.querySelector(".rows > li.selected");
+  const press = (key) => row?.querySelector(`[data-key="${key}"]`)?.click();
+  const toBox = () => {
+    const area = document.querySelector("#box textarea") ?? document.querySelector('main input[type="search"]');
+    area?.focus();
+    area?.select();
+  };
+  const does = {
+    "/": toBox, n: toBox, "?": help, k: () => press("k"), e: () => press("e"), x: () => press("x"),
+    o: () => row?.querySelector("a.open")?.click(),
+    u: () => undo(),
+    ArrowDown: () => move(1), ArrowUp: () => move(-1),
+  };
+  if (event.key === "Enter" && row && event.target === document.body) does.Enter = does.o;
+  if (!does[event.key]) return;
+  event.preventDefault();
+  does[event.key]();
+});
+
+// "x" hides a row at once, and forgets it after ten seconds unless it is undone or the page closed.
+const SECONDS = 10;
+const going = [];
+const undo = () => {
+  const last = going.at(-1);
+  if (last) last.back();
+  else document.querySelector('.note [data-key="u"]')?.click();
+};
+const told = (words, ...more) => {
+  const note = Object.assign(document.createElement("div"), { className: "note" });
+  note.setAttribute("role", "status");
+  note.append(Object.assign(document.createElement("p"), { textContent: words }), ...more);
+  document.getElementById("live").before(note);
+  return note;
+};
+// By the page that plans it, whose form is sent as it stands.
+const forgetNow = async (address) => {
+  const page = async (answer) => new DOMParser().parseFromString(await answer.text(), "text/html");
+  const plan = await fetch(address);
+  const form = (await page(plan)).querySelector("main form[data-forget]");
+  if (!plan.ok || !form) return "It is not forgotten: open it to see why.";
+  const done = await fetch(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(new FormData(form)) });
+  const said = await page(done);
+  return done.ok ? `Forgotten. ${said.querySelector(".lead")?.textContent ?? ""}` : said.querySelector("main p")?.textContent;
+};
+document.addEventListener("click", (event) => {
+  const link = event.target.closest('a[data-key="x"]');
+  if (!link || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  const row = link.closest("li");
+  const words = row.querySelector("a.open").textContent.slice(0, 60);
+  if (row.classList.contains("selected")) move(1);
+  row.hidden = true;
+  hidden.add(row.dataset.ref);
+  let left = SECONDS;
+  const button = Object.assign(document.createElement("button"), { className: "plain", textContent: "Undo (u)" });
+  const note = told("", button);
+  const say = () => (note.firstChild.textContent = `Forgets \u201c${words}\u201d in ${left} s.`);
+  const timer = setInterval(async () => {
+    left -= 1;
+    say();
+    if (left) return;
+    stop();
+    note.firstChild.textContent = "Forgetting \u2026";
+    button.remove();
+    const said = await forgetNow(link.href).catch(() => "It is not forgotten: the server does not answer.");
+    note.firstChild.textContent = said;
+    if (!said.startsWith("Forgotten")) show();
+  }, 1000);
+  const one = { back: () => { stop(); show(); note.remove(); } };
+  const stop = () => {
+    clearInterval(timer);
+    going.splice(going.indexOf(one), 1);
+  };
+  const show = () => {
+    hidden.delete(row.dataset.ref);
+    for (const each of document.querySelectorAll(".rows > li")) if (each.dataset.ref === row.dataset.ref) each.hidden = false;
+  };
+  button.addEventListener("click", one.back);
+  going.push(one);
+  say();
+});
+const hidden = new Set();
+
 // What is in #live is shown again when another program wrote something.
 if (document.getElementById("live") && document.body.dataset.live) {
   const main = document.getElementById("main");
@@ -60,7 +236,12 @@ if (document.getElementById("live") && document.body.dataset.live) {
     const now = document.getElementById("live");
     // Nothing moves under a reader who is in the middle of it; it waits until they leave.
     isOld = now.contains(document.activeElement);
-    if (fresh && !isOld && !fresh.isEqualNode(now)) now.replaceWith(fresh);
+    if (!fresh || isOld) return;
+    for (const row of fresh.querySelectorAll(".rows > li[data-ref]")) {
+      row.hidden = hidden.has(row.dataset.ref);
+      row.classList.toggle("selected", row.dataset.ref === chosen);
+    }
+    if (!fresh.isEqualNode(now)) now.replaceWith(fresh);
   };
   const events = new EventSource(document.body.dataset.live);
   events.addEventListener("new", refresh);

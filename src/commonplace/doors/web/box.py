@@ -1,0 +1,103 @@
+"""The one box at the top of every page: what can be written, and what is in it now.
+
+Each kind is written by the verb that the command line calls too. Never writes anything itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from commonplace.core.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.doors.web.visit import Visit
+
+FORM = "box"
+"""What the typed text of the box is known by, see `Visit.form_text`."""
+
+
+class WrittenKind(NamedTuple):
+    """Something that can be written.
+
+    Args:
+        name: In the form, and after `/` at the beginning of a text.
+        title: What people call it.
+        toolset, tool: The verb that writes it.
+        field: Its argument that takes the text.
+        takes: Which of the other fields of the form it takes.
+        tag: The tag that it is given; empty for none.
+        is_chip: Whether the box offers it; the editor offers all.
+    """
+
+    name: str
+    title: str
+    toolset: str
+    tool: str
+    field: str
+    takes: tuple[str, ...] = ("at", "expires")
+    tag: str = ""
+    is_chip: bool = False
+
+
+_LOG = ("chronicle", "add_entry", "message", ("at", "expires", "tags"))
+_PRIVATE = ("private", "process_thoughts")
+
+KINDS: tuple[WrittenKind, ...] = (
+    WrittenKind("log", "log", *_LOG, is_chip=True),
+    WrittenKind("note", "note", *_PRIVATE, "project_notes", is_chip=True),
+    WrittenKind("decision", "decision", *_LOG, tag="decision", is_chip=True),
+    WrittenKind("feeling", "feeling", *_PRIVATE, "feelings", is_chip=True),
+    WrittenKind("todo", "to-do", "memory-write", "memory_save", "title", is_chip=True),
+    WrittenKind("reflection", "reflection", *_PRIVATE, "reflections"),
+    WrittenKind("observation", "observation", *_PRIVATE, "observations"),
+    WrittenKind("insight", "technical insight", *_PRIVATE, "technical_insights"),
+    WrittenKind("me", "about you", *_PRIVATE, "user_context"),
+    WrittenKind("world", "fact of the world", *_PRIVATE, "world_knowledge"),
+    WrittenKind(
+        "notebook",
+        "notebook entry",
+        "notebook",
+        "journal_write",
+        "entry",
+        ("expires", "path", "overview", "base_version"),
+    ),
+)
+"""THE TABLE of what the box and the editor write."""
+
+FIELDS = ("as", "tags", "at", "expires", "path", "overview", "base_version")
+"""The fields of the form beside the text, which a draft keeps with it."""
+
+
+class BoxState(Struct, frozen=True, kw_only=True):
+    """What the box shows: the text that is being typed, and the kind that is chosen."""
+
+    text: str
+    kind: str
+    kinds: Sequence[WrittenKind]
+
+
+def find_kind(name: str) -> WrittenKind | None:
+    """The kind of a name or a title; None for none."""
+    folded = name.strip().lower()
+    return next((x for x in KINDS if folded in {x.name, x.title}), None)
+
+
+def box_of(visit: Visit) -> BoxState:
+    """What the box of a visitor's page shows."""
+    chips = [each for each in KINDS if each.is_chip]
+    if not visit.visitor.may_write:
+        return BoxState(text="", kind=chips[0].name, kinds=chips)
+    try:
+        draft = visit.app.page_draft().read()
+    except CommonplaceError:  # where its folder is closed, nothing is in the box
+        return BoxState(text="", kind=chips[0].name, kinds=chips)
+    kind = find_kind(draft.fields.get("as", ""))
+    return BoxState(
+        text=visit.form_text(FORM, draft.text) if draft.text else "",
+        kind=kind.name if kind in chips and kind else chips[0].name,
+        kinds=chips,
+    )
