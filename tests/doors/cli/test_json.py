@@ -56,6 +56,7 @@ READING = {
     "transcripts list": [],
     "transcripts show": ["transcripts:codex/1"],
     "transcripts search": ["harbour"],
+    "today": [],
     "brief": [],
     "project": [],
     "recover": [],

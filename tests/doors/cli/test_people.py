@@ -189,8 +189,8 @@ def test_why_a_hit_was_found_is_said_in_words(monkeypatch):
     lines = click.unstyle(render_list({"items": [item], "chance": 0.62}, look)).splitlines()
     assert lines[0] == "Chance that these are about the question: 62%"
     assert [line.strip() for line in lines[2:]] == [
-        "found by its words and its meaning: words 25%, meaning 75%; as near",
-        "to the question as 0.51 of 1; score 0.80",
+        "found by its words and its meaning (words 25%, meaning 75%);",
+        "nearness in meaning 0.51 of 1; score 0.80 of 1",
     ]
 
 

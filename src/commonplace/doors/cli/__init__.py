@@ -64,6 +64,12 @@ COMMANDS: dict[str, Lazy | Added] = {
         _EVERYDAY,
         "expire -1 in 30 days",
     ),
+    "today": Lazy(
+        f"{_HERE}.today:today",
+        "Show what is open, what was last, what waits and what is next.",
+        _EVERYDAY,
+        "today",
+    ),
     **{row.name: Lazy(row.command, row.help, _JOURNALS, row.example) for row in JOURNALS},
     "import": Lazy(
         f"{_HERE}.importing:import_sessions",
@@ -153,6 +159,7 @@ def _print_version(ctx: click.Context, _param: click.Parameter, asked: bool) -> 
     cls=Frame,
     table=COMMANDS,
     twins=TWINS,
+    home="today",
     subcommand_metavar="COMMAND …",
     epilog="`commonplace COMMAND --help` describes a command; `commonplace help --all` lists all.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -133,6 +133,7 @@ class Frame(click.Group):
 
     table: the subcommands by name, in the order the help lists them.
     twins: what else they may be called, and the words that it stands for.
+    home: the subcommand that is called on a terminal where none is named; empty for none.
     """
 
     def __init__(
@@ -140,11 +141,13 @@ class Frame(click.Group):
         *args: Any,
         table: Mapping[str, Lazy | Added],
         twins: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        home: str = "",
         **attrs: Any,
     ) -> None:
         super().__init__(*args, **attrs)
         self.table = table
         self.twins = twins
+        self.home = home
 
     def invoke(self, ctx: click.Context) -> Any:
         """As click does it; what was saved in an editor for a command that fails is kept."""
@@ -233,6 +236,8 @@ class Frame(click.Group):
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         speak_utf8()
         words = list(sys.argv[1:] if args is None else args)
+        if not words and self.home and sys.stdout.isatty():
+            words = [self.home]
         # click would expand `?` and `*` on Windows: a question is not a file pattern.
         extra.setdefault("windows_expand_args", False)
 

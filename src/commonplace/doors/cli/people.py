@@ -39,6 +39,12 @@ both white and black; more than 4.58 is impossible."""
 _LEAST = 20
 _ANY = 1_000_000
 """Columns of a page that is on no terminal."""
+_LEGS = {"priors": "its kind and time"}
+"""What people call a part of a score, where that is not its name."""
+
+_TRACE = 0.01
+"""A share of a score that is not worth a word."""
+
 _SAID = {"turn", "session"}
 """The kinds of entry that are what was said in a session."""
 
@@ -93,8 +99,8 @@ def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
     at = when_of(datetime.fromisoformat(shaped["at"]), look.zone)
     where = f"in {shaped['where']}" if shaped.get("where") else ""
     tags = " ".join(f"#{visible(tag)}" for tag in shaped.get("tags", ()))
-    head = [at, _coloured(shaped["journal"], shaped["journal"]), visible(where), tags]
-    lines = [_bold(visible(title)), "  ".join(filter(None, head)), _dim(visible(shaped["ref"]))]
+    head = [at, coloured(shaped["journal"], shaped["journal"]), visible(where), tags]
+    lines = [bold(visible(title)), "  ".join(filter(None, head)), dim(visible(shaped["ref"]))]
     if shaped.get("origin"):
         lines.append(visible(f"Imported from {shaped['origin']}."))
     lines += word_lines(shaped.get("word", OWN))
@@ -173,10 +179,10 @@ def _item_lines(
     name = f"{journal:9}  "
     rest = max(look.width - cells(lead + name) - 1, _LEAST)
     first = cut(text + tags, rest) if look.lines == 1 else _fitting(text + tags, rest)
-    yield f"{lead}{_coloured(name, journal)}{_marked(first, look.about)}"
+    yield f"{lead}{coloured(name, journal)}{_marked(first, look.about)}"
     indent = " " * cells(lead + name)
     if look.lines is None:
-        yield f"{indent}{_dim(ref)}"
+        yield f"{indent}{dim(ref)}"
         whole = wrapped_prose(visible(item.get("text", "")), look.width - len(indent))
         yield from (f"{indent}{_marked(line, look.about)}" for line in whole.splitlines())
         yield from _why(item, indent, look.width)
@@ -193,19 +199,20 @@ def _why(item: Mapping[str, Any], indent: str, width: int) -> Iterator[str]:
         return
     legs: Mapping[str, float] = item.get("legs", {})
     whole = sum(legs.values())
+    shares = [(name, share / whole) for name, share in legs.items() if whole]
+    given = [f"{_LEGS.get(name, name)} {share:.0%}" for name, share in shares if share > _TRACE]
     said = {
         "words": "found by its words",
         "meaning": "found by its meaning",
         "both": "found by its words and its meaning",
     }.get(item["by"], "listed for its time")
-    if whole and len(legs) > 1:
-        said += f": {', '.join(f'{name} {share / whole:.0%}' for name, share in legs.items())}"
+    said += f" ({', '.join(given)})" if len(given) > 1 else ""
     if item.get("similarity") is not None:
-        said += f"; as near to the question as {item['similarity']:.2f} of 1"
+        said += f"; nearness in meaning {item['similarity']:.2f} of 1"
     if item.get("score") is not None:
-        said += f"; score {item['score']:.2f}"
+        said += f"; score {item['score']:.2f} of 1"
     for line in wrapped_prose(said, width - len(indent)).splitlines():
-        yield _dim(f"{indent}{line}")
+        yield dim(f"{indent}{line}")
 
 
 def _words_of(item: Mapping[str, Any]) -> str:
@@ -247,7 +254,7 @@ def _replaced(item: Mapping[str, Any], look: ListLook) -> str:
 def _near_line(name: str, near: Mapping[str, Any], look: ListLook) -> str:
     at = when_of(datetime.fromisoformat(near["at"]), look.zone)
     line = f"{name} {at}  {visible(' '.join(near['text'].split()))}"
-    return _dim(line if look.width is None else cut(line, look.width))
+    return dim(line if look.width is None else cut(line, look.width))
 
 
 def _fitting(text: str, width: int) -> str:
@@ -259,18 +266,21 @@ def _fitting(text: str, width: int) -> str:
     return taken[:at] if at > 0 else taken
 
 
-def _coloured(name: str, journal: str) -> str:
+def coloured(name: str, journal: str) -> str:
+    """A word in the colour of a journal, where colours are wanted."""
     places = {row.name: place for place, row in enumerate(JOURNALS)}
     if not is_coloured() or journal not in places:
         return name
     return click.style(name, fg=_COLOURS[places[journal] % len(_COLOURS)])
 
 
-def _bold(text: str) -> str:
+def bold(text: str) -> str:
+    """A text in bold letters, where colours are wanted."""
     return click.style(text, bold=True) if is_coloured() else text
 
 
-def _dim(text: str) -> str:
+def dim(text: str) -> str:
+    """A text in the dimmer colour, where colours are wanted."""
     return click.style(text, dim=True) if is_coloured() else text
 
 

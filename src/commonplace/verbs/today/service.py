@@ -17,6 +17,7 @@ from commonplace.core.clock import day_interval, day_of, parse_time
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.text import counted
 from commonplace.core.values import Filter, Interval
+from commonplace.search import policy
 from commonplace.verbs.answers import shown_name
 
 if TYPE_CHECKING:
@@ -222,6 +223,16 @@ class TodayService(Struct, frozen=True, kw_only=True):
             notes=notes,
         )
 
+    def latest(self, limit: int, *, without: Sequence[str] = ()) -> Sequence[NewOfProject]:
+        """What was written last, by project, whether it was seen or not. Raises: Unavailable.
+
+        without: Refs of what stands elsewhere.
+        """
+        if (within := self._within()) is None:
+            return ()
+        within = replace(within, excluded_refs=tuple(without))
+        return self._by_project(self.recall.list_in(None, within=within, limit=limit).hits, ())
+
     def briefs(self) -> Sequence[ProjectBrief]:
         """What a session is told now, of each project that is worked in."""
         found = []
@@ -297,7 +308,7 @@ class TodayService(Struct, frozen=True, kw_only=True):
             pending = self.recall.index.counts(encoder.identity).pending
         except CommonplaceError:
             return
-        if pending:
+        if pending > policy.VECTORS_SOON:  # else the next search or server makes them
             what = counted(pending, "text is", "texts are")
             text = f"{what} found by words alone until the encoder has read them all."
             yield WaitingThing(kind="pending", text=text)

@@ -1,0 +1,211 @@
+"""`commonplace today`: what is open, what was written last, what waits, and what to do next.
+
+Never decides what Today consists of: `verbs/today` does, for the page as well.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from commonplace.core.clock import day_of
+from commonplace.core.text import counted, first_words, shown_now
+from commonplace.core.values import Answer
+from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.frame import settings, show
+from commonplace.doors.cli.options import common_options
+from commonplace.doors.cli.people import bold, coloured, print_list
+from commonplace.doors.cli.short_refs import remember
+from commonplace.doors.cli.terminal_width import terminal_size, wrapped_prose
+from commonplace.verbs.answers import ago, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime, tzinfo
+
+    from commonplace.app import App
+    from commonplace.verbs.today.service import NewOfProject, OpenThing, WaitingThing
+
+_LAST = 8
+"""Entries that are shown of all projects."""
+
+_OPEN = 7
+_STEPS = 3
+_LONGEST = 100
+"""Characters of an entry off a terminal."""
+
+_JOURNAL = 11
+"""Columns of a journal's name."""
+
+
+class NextStep(NamedTuple):
+    """What may be done next: a command as it is typed, and why."""
+
+    command: str
+    why: str
+
+
+class _Parts(NamedTuple):
+    """What Today shows, and how much more is open, or new since the owner looked."""
+
+    open: Sequence[OpenThing]
+    projects: Sequence[NewOfProject]
+    waiting: Sequence[WaitingThing]
+    steps: Sequence[NextStep]
+    open_count: int
+    new_count: int
+
+
+@click.command(short_help="Show what is open, what was last, what waits and what is next.")
+@common_options
+def today(as_json: bool) -> None:
+    """Show what is open, what was written last by project, what waits, and what to do next.
+
+    On a terminal `commonplace` alone does the same, and `open`, `edit` and others take the numbers.
+    """
+    with opened(names_gone=False) as app:
+        parts = _parts(app)
+        if not as_json:
+            remember([x.ref for x in parts.open] + [x.doc.ref for x in _hits(parts)], settings())
+        on_terminal = sys.stdout.isatty()
+        columns = terminal_size().columns if on_terminal else 0
+        text = "\n".join(_lines(parts, _Look(app.clock(), app.settings.timezone, columns)))
+        if on_terminal and not as_json:
+            print_list(text)
+            return
+        show(Answer(text=text, facts=_facts(parts)), as_json)
+
+
+def _parts(app: App) -> _Parts:
+    service = app.today()
+    open_things = service.open_things(service.briefs())
+    shown = open_things[:_OPEN]
+    projects = service.latest(_LAST, without=[each.ref for each in shown])
+    waiting = service.waiting()
+    new = service.news().count
+    has_todo = any(each.is_todo for each in shown)
+    usual = _usual_steps(has_todo=has_todo, new=new, has_any=bool(projects or shown))
+    steps = [*_repairs(waiting), *usual]
+    return _Parts(shown, projects, waiting, steps[:_STEPS], len(open_things), new)
+
+
+def _hits(parts: _Parts) -> list[Any]:
+    return [hit for each in parts.projects for hit in each.hits]
+
+
+def _repairs(waiting: Sequence[WaitingThing]) -> Iterator[NextStep]:
+    """What repairs each kind of thing that waits, once."""
+    steps = {
+        "journal": NextStep("doctor", "see what is wrong"),
+        "gone": NextStep("recover", "bring notes back"),
+        "sessions": NextStep("import --all", "keep sessions"),
+        "encoder": NextStep("model fetch", "search by meaning too"),
+        "pending": NextStep("reindex", "search all by meaning"),
+        "filing": NextStep("status", "let what is new be read"),
+    }
+    for each in waiting:
+        if each.kind == "clash":
+            name = shlex.quote(each.name)
+            yield NextStep(f"notebook resolve {name}", "choose what holds")
+        elif (step := steps.pop(each.kind, None)) is not None:
+            yield step
+
+
+def _usual_steps(*, has_todo: bool, new: int, has_any: bool) -> Iterator[NextStep]:
+    """What is done on most days, the likeliest first."""
+    if not has_any:
+        yield NextStep('log "what you just did"', "write the first entry")
+        yield NextStep("setup --list", "let assistants write here")
+        yield NextStep("import", "bring in what is here")
+        return
+    if has_todo:
+        yield NextStep("memory save todo --ref 1 --done", "tick the first to-do")
+    if new:
+        yield NextStep("web", f"look through {counted(new, 'new thing', 'new things')}")
+    yield NextStep('log "what you just did"', "write down what was done")
+    yield NextStep('recall "a question"', "ask all of it")
+    yield NextStep("list yesterday", "see what yesterday held")
+
+
+class _Look(NamedTuple):
+    """How Today is shown. columns: Of the terminal; 0 off one, where refs stand for numbers."""
+
+    now: datetime
+    zone: tzinfo
+    columns: int
+
+    def head(self, text: str) -> str:
+        return bold(text) if self.columns else text
+
+    def row(self, number: int, ref: str, at: datetime | None, text: str) -> str:
+        """An entry on a line, with how old it is; cut to the terminal."""
+        age = ago(at, self.now, self.zone) if at else ""
+        said = shown_now(one_line(text))
+        if not self.columns:
+            return f"  {ref}  {age}  {first_words(said, _LONGEST)}"
+        journal = ref.partition(":")[0]
+        lead = f"{number:>3}  {age:15}  "
+        rest = max(self.columns - len(lead) - _JOURNAL - 1, _LONGEST // 4)
+        return f"{lead}{coloured(f'{journal:{_JOURNAL}}', journal)}{first_words(said, rest - 3)}"
+
+
+def _lines(parts: _Parts, look: _Look) -> Iterator[str]:
+    """Today as text: on a terminal with numbers, elsewhere with refs."""
+    numbers = count(1)
+    yield look.head(f"{day_of(look.now, look.zone):%A, %d %B %Y}")
+    if parts.open:
+        yield from ("", look.head("Open"))
+        for each in parts.open:
+            where = f"{each.name}: " if each.name else ""
+            yield look.row(next(numbers), each.ref, each.at, f"{where}{each.text}")
+        if (more := parts.open_count - len(parts.open)) > 0:
+            yield f"     and {more} more: `commonplace recall what is left to do`"
+    for project in parts.projects:
+        yield from ("", look.head(f"Last in {project.name}" if project.name else "Last"))
+        for hit in project.hits:
+            yield look.row(next(numbers), hit.doc.ref, hit.doc.at, hit.doc.own_text)
+    if parts.waiting:
+        yield from ("", look.head("Waiting"))
+        for waiting in parts.waiting:
+            line = f"  {shown_now(one_line(waiting.text))}"
+            yield wrapped_prose(line, look.columns) if look.columns else line
+    yield from ("", look.head("Next"))
+    width = max(len(each.command) for each in parts.steps)
+    for step in parts.steps:
+        yield f"  $ commonplace {shown_now(step.command):{width}}  {step.why}"
+
+
+def _facts(parts: _Parts) -> dict[str, Any]:
+    return {
+        "entries": [
+            {
+                "ref": hit.doc.ref,
+                "at": hit.doc.at.isoformat(),
+                "text": hit.doc.own_text,
+                "journal": hit.doc.journal,
+                "project": project.project,
+            }
+            for project in parts.projects
+            for hit in project.hits
+        ],
+        "open": [
+            {
+                "ref": each.ref,
+                "at": each.at.isoformat() if each.at else None,
+                "text": each.text,
+                "project": each.project,
+            }
+            for each in parts.open
+        ],
+        "open_count": parts.open_count,
+        "new_count": parts.new_count,
+        "notes": [],
+        "waiting": [{"kind": each.kind, "text": each.text} for each in parts.waiting],
+        "next": [
+            {"command": f"commonplace {each.command}", "why": each.why} for each in parts.steps
+        ],
+    }

@@ -1,0 +1,84 @@
+"""Today: what is open, what was last, what waits and what is next, on a terminal and elsewhere."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from tests.doors.terminal import facts, on_screen, on_terminal, run, write
+
+
+@pytest.fixture(autouse=True)
+def plain(no_weights, monkeypatch):
+    """A terminal of eighty columns without colours."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "60")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.fixture
+def written():
+    """A to-do, a thought of no project, and what was done in one."""
+    todo = facts("todo", "renew", "the certificate")["ref"]
+    thought = write("a quiet harbour")
+    return [todo, thought, facts("log", "left the harbour")["ref"]]
+
+
+def test_it_shows_what_is_open_and_what_was_last(written):
+    """By project; its numbers are those that other commands take."""
+    lines = run("today").stdout.splitlines()
+    heads = [line for line in lines if line and not line.startswith(" ")]
+    assert heads[1:] == ["Open", "Last in project", "Last", "Waiting", "Next"]
+    todo, thought, done = written
+    assert [line.split()[0] for line in lines if "just now" in line] == [todo, done, thought]
+    assert [facts("open", number)["ref"] for number in "123"] == [todo, done, thought]
+
+
+def test_a_to_do_is_open_and_not_said_twice(written):
+    """What is open stands above, and not among what was last."""
+    found = facts("today")
+    assert [each["ref"] for each in found["open"]] == written[:1]
+    assert [each["ref"] for each in found["items"]] == written[:0:-1]
+    facts("memory", "save", "todo", "--ref", written[0], "--done")
+    assert facts("today")["open"] == []
+
+
+def test_the_next_steps_are_three_and_the_likely_ones(written):
+    """What mends what waits comes first; in a new home, how to begin."""
+    steps = [each["command"] for each in facts("today")["next"]]
+    assert steps == [
+        "commonplace model fetch",  # no weights are here
+        "commonplace memory save todo --ref 1 --done",
+        "commonplace web",
+    ]
+
+
+def test_a_new_home_begins_with_a_first_entry():
+    """Nothing fails where nothing is kept."""
+    found = facts("today")
+    assert (found["items"], found["open"], found["new_count"]) == ([], [], 0)
+    assert found["next"][1]["command"] == 'commonplace log "what you just did"'
+    assert len(found["next"]) == 3
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+def test_the_command_alone_is_today_on_a_terminal(written):
+    """With code 0 and short lines; to a pipe it shows the help, as ever."""
+    code, _, shown = on_terminal(out=None)
+    assert code == 0
+    assert shown == on_terminal("today", out=None)[2]
+    lines = shown.replace("\r\n", "\n").splitlines()
+    assert "  1  just now         memory     renew the certificate" in lines
+    assert max(map(len, lines)) <= 80
+    piped = run()
+    assert piped.exit_code == 2
+    assert "Everyday:" in piped.output
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+def test_a_long_entry_is_cut_at_a_word():
+    """Each is one line, however narrow the terminal is."""
+    facts("log", "harbour " * 40)
+    (line,) = (x for x in on_screen("today").splitlines() if "harbour" in x)
+    assert line.endswith("harbour...")
+    assert len(line) <= 80
