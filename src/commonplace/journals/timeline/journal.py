@@ -535,18 +535,13 @@ class TimelineJournal:
 
     def above(self, refs: Sequence[str]) -> dict[str, frozenset[str]]:
         """The refs of all rollups that each of these went into; see `core.rollups.Lineage`."""
-        found: dict[str, frozenset[str]] = {}
+        found: dict[str, list[str]] = {ref: [] for ref in refs}
+        ids = [id_of(ref) for ref in found if ref.startswith(f"{JOURNAL}:")]
+        asked = {"ids": json.dumps(ids), "refs": json.dumps([*found])}
         with suppress(CommonplaceError), self.database.reading() as conn:
-            if conn is None:
-                return found
-            for ref in refs:
-                own = ref.startswith(f"{JOURNAL}:")
-                query, asked = (
-                    ("above_id", {"id": id_of(ref)}) if own else ("above_ref", {"ref": ref})
-                )
-                rows = conn.execute(sql()[query], asked).fetchall()
-                found[ref] = frozenset(ref_of(x) for (x,) in rows) if rows else frozenset()
-        return found
+            for ref, rollup in conn.execute(sql()["list_above"], asked) if conn else ():
+                found[ref].append(rollup)
+        return {ref: frozenset(rollups) for ref, rollups in found.items()}
 
     def count_types(self) -> Iterator[tuple[str, str, int, datetime, datetime]]:
         """(type, status, how many, time of the first, of the last) of all entries."""

@@ -585,16 +585,6 @@ UPDATE state SET erasing = :erasing;
 -- Merge the words into one, so that those of what was deleted are gone.
 INSERT INTO journal_fts (journal_fts) VALUES ('optimize');
 
--- name: above_id
--- The ids of all rollups that an entry went into.
-WITH RECURSIVE up (seq) AS (
-    SELECT l.rollup FROM journal_entries AS e JOIN rollup_sources AS l ON l.source = e.seq
-    WHERE e.id = :id
-    UNION
-    SELECT l.rollup FROM rollup_sources AS l JOIN up ON l.source = up.seq
-)
-SELECT e.id FROM up JOIN journal_entries AS e ON e.seq = up.seq;
-
 -- name: forget_inputs
 -- Rollups in a span are made again, whatever they were made from.
 UPDATE rollups SET input_hash = x''
@@ -676,15 +666,20 @@ SET timestamp = excluded.timestamp, hash = excluded.hash, stamp = excluded.stamp
 -- It counts no more.
 DELETE FROM fed WHERE seq = :seq;
 
--- name: above_ref
--- The ids of all rollups that an entry of another journal went into.
-WITH RECURSIVE up (seq) AS (
-    SELECT l.rollup FROM fed AS f JOIN rollup_sources AS l ON l.source = -f.seq
-    WHERE f.ref = :ref
+-- name: list_above
+-- The ids of all rollups that each of some entries went into: ours by id, those fed to us by ref.
+WITH RECURSIVE up (ref, seq) AS (
+    SELECT 'timeline:' || e.id, l.rollup FROM json_each(:ids) AS w
+    CROSS JOIN journal_entries AS e ON e.id = w.value
+    CROSS JOIN rollup_sources AS l ON l.source = e.seq
     UNION
-    SELECT l.rollup FROM rollup_sources AS l JOIN up ON l.source = up.seq
+    SELECT f.ref, l.rollup FROM json_each(:refs) AS w
+    CROSS JOIN fed AS f ON f.ref = w.value
+    CROSS JOIN rollup_sources AS l ON l.source = -f.seq
+    UNION
+    SELECT up.ref, l.rollup FROM up CROSS JOIN rollup_sources AS l ON l.source = up.seq
 )
-SELECT e.id FROM up JOIN journal_entries AS e ON e.seq = up.seq;
+SELECT up.ref, 'timeline:' || e.id FROM up CROSS JOIN journal_entries AS e ON e.seq = up.seq;
 
 -- name: check_pages
 -- Whether the file is whole.
