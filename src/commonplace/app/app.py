@@ -101,6 +101,7 @@ class App(OwnerContext):
             defers_filing=defers_filing,
         )
         self._is_alone = shared is None
+        self._pending = os.path.join(self.folder, *PENDING)
         made: dict[str, Any] = {row.name: Backend(row.wiring).load()(self) for row in JOURNALS}
         self.journals: tuple[JournalWiring, ...] = tuple(made.values())
         self.amend = AmendService(
@@ -378,7 +379,7 @@ class App(OwnerContext):
             return ()  # what is being forgotten brings the index up to date
         if within == "all" and self.settings.database.url is not None:
             self.expiring.sweep_elsewhere()
-        if not os.path.exists(self.folder.joinpath(*PENDING)):
+        if not os.path.exists(self._pending):
             return ()
         return self.forgetting().resume()
 

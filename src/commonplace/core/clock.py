@@ -64,10 +64,14 @@ def within_calendar(what: str) -> Iterator[None]:
     try:
         yield
     except (OverflowError, ValueError) as exc:
-        raise Invalid(
-            f"No such time in the calendar: {opening(what, 80)!r}.",
-            hint="Use real dates of the years 2 to 9998.",
-        ) from exc
+        raise _no_such_time(what) from exc
+
+
+def _no_such_time(what: str) -> Invalid:
+    return Invalid(
+        f"No such time in the calendar: {opening(what, 80)!r}.",
+        hint="Use real dates of the years 2 to 9998.",
+    )
 
 
 def micros(at: datetime) -> int:
@@ -85,8 +89,10 @@ def bounds_us(interval: Interval) -> tuple[int, int]:
 
 def to_local(at: datetime, zone: tzinfo) -> datetime:
     """The instant as the zone's clocks show it. Raises Invalid beyond the years 1 to 9999."""
-    with within_calendar(at.isoformat()):
+    try:  # each hit of an answer asks
         return at.astimezone(zone)
+    except (OverflowError, ValueError) as exc:
+        raise _no_such_time(at.isoformat()) from exc
 
 
 def from_local(local: datetime, zone: tzinfo) -> datetime:

@@ -33,7 +33,7 @@ class Shown(Struct):
         row: The row among the candidates of the best of its like, by which it is placed.
         own_row: Its own row.
         bag: Its words.
-        above: Refs of the summaries that it went into, near and far.
+        related: Refs of the summaries that it went into, near and far, and of what it sums up.
         also: Refs of its near-duplicates.
     """
 
@@ -41,7 +41,7 @@ class Shown(Struct):
     row: int
     bag: frozenset[str]
     own_row: int
-    above: frozenset[str] = frozenset()
+    related: frozenset[str] = frozenset()
     also: list[str] = field(default_factory=list)
 
 
@@ -67,15 +67,20 @@ def without_duplicates(
     kinds: Counter[str] = Counter()
     judged: set[int] = set()
     aside = min(limit, numbers.RECALL_LEAST) if room else limit
-    step = 2 * max(aside, 1)
+    step, filled = 2 * max(aside, 1), 0
     for one in _read(found, ranking, step=step, above=above):
         if (same := _same(one, kept, policy)) is not None:
+            filled -= _size_of(same.doc)
             same.also.append(_fold(one, same, policy))
+            filled += _size_of(same.doc)
             judged.add(one.row)
         elif policy.per_kind and kinds[one.doc.kind] >= policy.per_kind:
             continue
-        elif len(kept) < limit and not (room and _fills(kept, room)):
+        elif len(kept) < limit and not (
+            room and len(kept) >= numbers.RECALL_LEAST and filled >= room
+        ):
             kept.append(one)
+            filled += _size_of(one.doc)
             kinds[one.doc.kind] += 1
         elif policy.diverse and len(passed) < aside:
             passed.append(one)
@@ -101,14 +106,14 @@ def _fold(one: Shown, same: Shown, policy: Policy) -> str:
     if same.doc.kind in names and one.doc.kind not in names:
         ref = same.doc.ref
         same.doc, same.own_row = one.doc, one.own_row
+        same.related |= one.related
         return ref
     return one.doc.ref
 
 
-def _fills(kept: Sequence[Shown], room: int) -> bool:
-    """Whether these are enough, and fill an answer: what follows would not be shown."""
-    lengths = (min(len(x.doc.text), numbers.SHOWN_LENGTH) + numbers.SHOWN_AROUND for x in kept)
-    return len(kept) >= numbers.RECALL_LEAST and sum(lengths) >= room
+def _size_of(doc: Doc) -> int:
+    """Characters of an answer that a hit fills, about."""
+    return min(len(doc.text), numbers.SHOWN_LENGTH) + numbers.SHOWN_AROUND
 
 
 def _without_lower(
@@ -138,21 +143,21 @@ def _read(
             # One that left since it was ranked is not shown.
             if key in docs:
                 bag = frozenset(_WORD.findall(docs[key].text.casefold()))
-                summaries = went_into.get(docs[key].ref, frozenset())
-                yield Shown(docs[key], row, bag, row, summaries)
+                related = went_into.get(docs[key].ref, frozenset()).union(docs[key].covers)
+                yield Shown(docs[key], row, bag, row, related)
 
 
 def _same(one: Shown, kept: list[Shown], policy: Policy) -> Shown | None:
-    ref, share, size = one.doc.ref, policy.duplicate, len(one.bag)
+    ref, related, bag = one.doc.ref, one.related, one.bag
+    share, size = policy.duplicate, len(bag)
+    least = share * size
     for other in kept:
-        if ref in other.doc.covers or other.doc.ref in one.doc.covers:
-            return other
-        if ref in other.above or other.doc.ref in one.above:
+        if ref in other.related or other.doc.ref in related:
             return other
         # Entries without a word (emoji alone) are never taken for each other.
         others = len(other.bag)
-        if size and share * size <= others and share * others <= size:
-            both = len(one.bag & other.bag)
+        if size and least <= others and share * others <= size:
+            both = len(bag & other.bag)
             if both / (size + others - both) >= share:
                 return other
     return None

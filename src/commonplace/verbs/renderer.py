@@ -86,12 +86,13 @@ class _Shared(Struct, frozen=True, kw_only=True):
 
     Attributes:
         place: Where all of them lie; empty where they lie in several places, or it is one hit.
-        names: How many of their places have each last name.
+        places: What is left to say of where one of them lies, by its place: the last name, if no
+            other has it.
         day: On which all of them are; None where they are of several days, or it is one hit.
     """
 
     place: str
-    names: Mapping[str, int]
+    places: Mapping[str, str]
     day: date | None
 
     @property
@@ -99,13 +100,6 @@ class _Shared(Struct, frozen=True, kw_only=True):
         """The lines that say it."""
         place = [f"In {self.place}."] if self.place else []
         return [*place, *([f"On {render_date(self.day)}."] if self.day else [])]
-
-    def place_of_hit(self, place: str) -> str:
-        """What is left to say of where one of them lies: by its last name, if no other has it."""
-        if self.place or not place:
-            return ""
-        name = shown_name(place)
-        return f"in {name if self.names[name] == 1 else place}"
 
 
 class _Shown(NamedTuple):
@@ -193,10 +187,17 @@ class Renderer(Struct, frozen=True, kw_only=True):
         """What is said once of several hits."""
         places = {self.place_of(hit.doc.journal, hit.doc.scope) for hit in hits}
         days = {local_date(hit.doc.at, self.zone) for hit in hits}
+        names = {place: shown_name(place) for place in places if place}
+        counts = Counter(names.values())
         several = len(hits) > 1
+        is_one = several and len(places) == 1
         return _Shared(
-            place=visible_line(*places) if several and len(places) == 1 else "",
-            names=Counter(map(shown_name, places)),
+            place=visible_line(*places) if is_one else "",
+            places={
+                place: f"in {name if counts[name] == 1 else place}"
+                for place, name in names.items()
+                if not is_one
+            },
             day=days.pop() if several and len(days) == 1 else None,
         )
 
@@ -208,7 +209,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
             when if shared.day is None else when.partition(" ")[2],
             "" if doc.kind in _SAID_BY_REF else doc.kind,
             doc.author,
-            shared.place_of_hit(self.place_of(doc.journal, doc.scope)),
+            shared.places.get(self.place_of(doc.journal, doc.scope), ""),
         )
         lines = [explanation_of(hit)] if frame.explains else []
         lines += [*word_lines(doc.word), *branch_lines(doc)]

@@ -33,7 +33,10 @@ _COLUMNS = (
     *("id", "ref", "facet", "at_us", "stamp", "tags", "text", "session", "dated", "covers"),
     *("written_us", "turn", "blank", "text_hash", "length", "timed", "sum"),
 )
-_SUMMED = itemgetter(*[x for x in _COLUMNS if x not in {"id", "facet", "session", "sum"}])
+_NAMED = {"id", "facet", "session", "sum"}
+_SUMMED = itemgetter(*[x for x in _COLUMNS if x not in _NAMED])
+_SUMMED_OF_ROW = itemgetter(*[n for n, x in enumerate(_COLUMNS) if x not in _NAMED])
+_SESSION = _COLUMNS.index("session")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_NAMES = "[]"
@@ -83,7 +86,7 @@ def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
         "dated": well_formed(doc.dated),
         "covers": _listed(doc.covers),
     }
-    row["sum"] = sum_of(row, facet, plain(doc.session))
+    row["sum"] = sum_of(_SUMMED(row), facet, plain(doc.session))
     before = conn.execute(sql["find_doc"], row).fetchone()
     if before is None:
         row["id"] = _next_id(conn, sql, at_us)
@@ -126,16 +129,15 @@ def read_docs(
     found = {}
     for row in rows:
         facet = facets.get(row[2])
-        named = dict(zip(_COLUMNS, row, strict=True))
-        if facet is None or named["sum"] != sum_of(named, facet, named["session"]):
+        if facet is None or row[-1] != sum_of(_SUMMED_OF_ROW(row), facet, row[_SESSION]):
             raise Corrupted("A doc in the index is not as it was filed.", hint=REPAIR_HINT)
         found[row[0]] = doc_of(row[:12], facet, _parse_list)
     return found
 
 
-def sum_of(row: Mapping[str, object], facet: Facet, session: str) -> int:
+def sum_of(columns: Iterable[object], facet: Facet, session: str) -> int:
     """The crc32 of all that a doc is, so that a bit that flipped on the disk is noticed."""
-    values = [*map(str, _SUMMED(row)), *facet[:4], *facet.headings, session]
+    values = [*map(str, columns), *facet[:4], *facet.headings, session]
     return zlib.crc32("\x1f".join(values).encode())
 
 
