@@ -95,6 +95,25 @@ def test_a_long_entry_does_not_hold_up_the_write(opened, index):
     until(lambda: pending(index, encoder) == 0, "every entry to have its vector")
 
 
+def test_a_write_waits_for_no_words_of_a_very_long_entry(opened, index):
+    """The thread that follows its journal files it; what no thread follows is filed at once."""
+    encoder = HashingEncoder()
+    source = PausedSource(name="n")
+    filing = opened(source, encoder=encoder)
+    long = a_doc("n:long", "harbour " * (policy.FILE_AT_ONCE // 8 + 1))
+    source.put(long)
+    filed = filing.file([Put(long)])
+    assert isinstance(filed, Pending)
+    assert filed.notes == ("It is long: meaning finds its first 200 parts, words all of it.",)
+    assert source.has_read.wait(PATIENCE_S)
+    assert words_of(index, "harbour") == set()
+    source.gate.set()
+    until(lambda: words_of(index, "harbour") == {"n:long"}, "its words to be filed")
+    until(lambda: pending(index, encoder) == 0, "its vectors to be made")
+    filing.file([Put(a_doc("other:long", long.text))])
+    assert words_of(index, "harbour") == {"n:long", "other:long"}
+
+
 def test_an_entry_gets_a_bounded_number_of_vectors(opened, index):
     """The chunks past the bound are found by words, and the entry does not wait for ever."""
     encoder = CountingEncoder()

@@ -66,6 +66,15 @@ def is_cut(text: str, spans: Spans) -> bool:
     return len(spans) == policy.CHUNKS_OF_AN_ENTRY and bool(text[spans[-1][1] :].strip())
 
 
+def will_be_cut(encoder: Encoder, text: str) -> bool:
+    """The same of a text that is not split yet; of one with far too many words none is looked up.
+
+    A chunk has at most 256 tokens, and a word at least one.
+    """
+    most = 256 * policy.CHUNKS_OF_AN_ENTRY
+    return len(text.split(None, most)) > most or is_cut(text, spans_of(encoder, text))
+
+
 def texts_of(group: Iterable[tuple[Unencoded, Spans]]) -> list[str]:
     """The chunks of a group, doc by doc."""
     return [doc.text[start:end] for doc, spans in group for start, end in spans]

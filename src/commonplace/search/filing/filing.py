@@ -32,9 +32,9 @@ from commonplace.search.filing.batches import (
     groups_of,
     is_cut,
     next_limit,
-    spans_of,
     texts_of,
     unencoded_of,
+    will_be_cut,
 )
 from commonplace.search.filing.port import Filed, Pending
 from commonplace.search.filing.source_indexer import (
@@ -160,7 +160,7 @@ class Filing:
         """
         from commonplace.search.replacing import may_replace, proposal
 
-        filed = self.file_edited(changes)
+        filed = self._file_aside(changes) or self.file_edited(changes)
         fresh = may_replace(changes)
         if fresh is None:
             return filed
@@ -169,6 +169,24 @@ class Filing:
         except Exception as exc:  # noqa: BLE001  the write stands, whatever might be said of it
             log_failure("What an entry may replace was not looked for", exc)
             return filed
+
+    def _file_aside(self, changes: Sequence[Change]) -> Pending | None:
+        """Leave a new entry that is very long to the thread that follows its journal, if any does.
+
+        A killed process leaves it to the next look, as it does whatever was not filed.
+        """
+        docs = [change.doc for change in changes if isinstance(change, Put)]
+        if len(docs) < len(changes) or sum(len(x.text) for x in docs) <= policy.FILE_AT_ONCE:
+            return None
+        followed = {x.source.name: x for x in [*self._indexers, *self._others]}
+        if not all(doc.ref.startswith(tuple(followed)) for doc in docs):
+            return None
+        self._background = True
+        refs = [doc.ref for doc in docs]
+        self._look_at([x for name, x in followed.items() if any(r.startswith(name) for r in refs)])
+        encoder = self._encoder.get()
+        cut = encoder is not None and any(will_be_cut(encoder, doc.text) for doc in docs)
+        return self._pending("It is long, and is being filed.", passing=True, cut=cut)
 
     def file_edited(self, changes: Sequence[Change]) -> Filed | Pending:
         """File what was edited, as `file` does, and propose nothing."""
@@ -183,7 +201,7 @@ class Filing:
             docs = [unencoded_of(c) for c in changes if isinstance(c, Put) and c.doc.text.strip()]
             if sum(len(doc.text) for doc in docs) > policy.ENCODE_AT_ONCE:
                 self._wake_worker()
-                cut = any(is_cut(doc.text, spans_of(encoder, doc.text)) for doc in docs)
+                cut = any(will_be_cut(encoder, doc.text) for doc in docs)
                 return self._pending("It is long, and is being encoded.", passing=True, cut=cut)
             for group in groups_of(encoder, docs):
                 # Its place beside the entry is for others, and no writer waits for it.
