@@ -541,6 +541,33 @@ def test_a_sweep_finds_an_edit_in_place(opened, index, clock):
     assert words_of(index, "harbour") == set()
 
 
+def test_sweeps_that_find_nothing_take_a_tenth_of_the_time(opened, index, clock):
+    """After one of two seconds a search begins the next one 20 s later, and not after five."""
+
+    class SlowSource(OneSource):
+        scans = 0
+
+        def scan(self, since):
+            yield from super().scan(since)
+            clock.advance(2.0)
+            self.scans += 1
+
+    source = SlowSource(docs=[a_doc("n:1", "harbour")])
+    filing = opened(source)
+    filing.sweep()
+    filing.sweep()
+    assert source.scans == 2
+    source.docs["n:1"] = a_doc("n:1", "mountain")
+    clock.advance(17.0)  # and the two that it took itself
+    filing.refresh(PATIENCE_S)
+    assert source.scans == 2
+    clock.advance(1.0)
+    until(
+        lambda: filing.refresh(PATIENCE_S) == () and words_of(index, "mountain") == {"n:1"},
+        "the edit to be found",
+    )
+
+
 def test_a_sweep_leaves_a_source_alone_whose_mark_tells_all(opened, index):
     """Of 100,000 commits none is read again while the branch stands where it stood."""
 

@@ -324,7 +324,8 @@ class Filing:
                 indexer.is_silent = True
                 indexer.may_be_locked = signs.get(indexer) == indexer.signs
         missing = [indexer for indexer in self._indexers if indexer in late or indexer.trouble]
-        if self._monotonic() - self._swept_at >= policy.SWEEP_EVERY_S:
+        rest_s = policy.SWEEP_PAUSE * sum(indexer.sweep_s for indexer in self._indexers)
+        if self._monotonic() - self._swept_at >= max(policy.SWEEP_EVERY_S, rest_s):
             self._sweep_aside()
         met, self._met_damage = self._met_damage, False
         return (*([DAMAGED] if met else []), *self._report_behind(missing))

@@ -143,12 +143,12 @@ class SourceIndexer:
         self._monotonic = monotonic
         self._on_changes, self._on_filed = on_changes, on_filed
         self._on_scanned, self._on_damage = on_scanned, on_damage
-        self._sweeping = sweeping
-        self._hidden = hidden
+        self._sweeping, self._hidden = sweeping, hidden
         self._looking = BackgroundStep(self._look, name=f"look {source.name}", over=over)
         self._filing = BackgroundStep(self._file, name=f"file {source.name}", over=over)
         self._sweep_asked = self._in_turn = self._is_long = self._closed = False
         self._behind = self._steps = 0
+        self.sweep_s = 0.0  # of the last sweep that found nothing
         self._known: str | None = None
         self._began = self._went_on_at = monotonic()
         self.trouble = ""
@@ -266,6 +266,7 @@ class SourceIndexer:
         # Two sweeps at once take the processor from every search; one that hangs delays no other
         # for longer than this.
         alone = sweep and self._in_turn and self._sweeping.acquire(timeout=policy.SILENT_S)
+        began = self._monotonic()
         try:
             for put in self.file(sweep=sweep):
                 filed += put
@@ -278,6 +279,8 @@ class SourceIndexer:
         finally:
             if alone:
                 self._sweeping.release()
+        if sweep and not filed:
+            self.sweep_s = self._monotonic() - began
         if filed or sweep:
             self._on_filed(self.source)
 
