@@ -113,7 +113,7 @@ class Library:
                 found = _found(finder, one, policy)
                 hits = found.hits
                 gold = {ref: texts[ref] for ref in one.gold}
-                fits = fitting(found, one.text)
+                fits = fitting(found.hits, one.text, found.chance).hits
                 shown = [shown_share(gold, _shown(one, fits, each)) for each in BUDGETS]
                 outcomes.append(judged(one, hits[:LIMIT], archive, shown))
         return outcomes

@@ -260,15 +260,15 @@ class TestTranscripts(SourceContract, PagesContract):
             message = transcript.Message(
                 id=f"id-{number}", role="user", at=at, text=text, cwd="/srv"
             )
-            mine.append("codex", "one", [message])
-            return transcript.ref_of("codex", "one", number)
+            # Each in a session of its own: neighbours of a few words would be one doc.
+            mine.append("codex", f"one-{number}", [message])
+            return transcript.ref_of("codex", f"one-{number}", 1)
 
         def alter(ref, text):
-            file = folder / "codex" / "2026" / "one.jsonl"
-            lines = file.read_text().splitlines(keepends=True)
-            at = transcript.parse_ref(ref).n - 1
-            lines[at] = json.dumps({**json.loads(lines[at]), "text": text}) + "\n"
-            file.write_text("".join(lines))
+            session = transcript.parse_ref(ref).session
+            file = folder / "codex" / "2026" / f"{session}.jsonl"
+            line = json.loads(file.read_text())
+            file.write_text(json.dumps({**line, "text": text}) + "\n")
 
         return JournalTrial(
             source=TranscriptSource(mine, UTC),
@@ -276,5 +276,5 @@ class TestTranscripts(SourceContract, PagesContract):
             add=add,
             reopen=lambda: TranscriptSource(open_store(), UTC),
             alter=alter,
-            delete=lambda ref: mine.delete("codex", "one", [transcript.parse_ref(ref).n]),
+            delete=lambda ref: mine.delete("codex", transcript.parse_ref(ref).session, [1]),
         )

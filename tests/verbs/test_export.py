@@ -129,7 +129,7 @@ def test_an_export_of_every_version_is_read(worlds, tmp_path, kept):
     for name, items in held.items():
         assert [(x.ref, x.at) for x in there[name]] == [(x.ref, x.at) for x in items]
     app.filing.sweep()
-    assert "transcripts:claude-code/s1#2" in refs(ask(app, "recall", query="a quiet harbour"))
+    assert "transcripts:claude-code/s1#1" in refs(ask(app, "recall", query="a quiet harbour"))
 
 
 def test_the_form_that_is_written_is_the_one_that_was_released(worlds, tmp_path):

@@ -75,8 +75,8 @@ def test_a_budget_is_filled_with_fewer_hits_before_shorter_ones():
     scarce, ample = lengths(300), lengths(1500)
     assert 800 <= scarce[0] < 810  # what is left is less than the 600 of a third
     assert scarce[1:] == [len(short)]
-    # 6,000 bytes less some 330 around them: four times 800, and 800 more for three.
-    assert [each // 800 for each in ample] == [2, 0, 2, 2, 1]
+    # 6,000 bytes less some 330 around them: .3 for the best, three times 800, and 800 more for one.
+    assert [each // 800 for each in ample] == [2, 0, 2, 1, 1]
     assert lengths(100_000) == [len(text) for text in (long, short, long, long, long)]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.app.backends import Backend
 from commonplace.app.cached import locked_cached_property
-from commonplace.app.owner_context import OwnerContext, found_sources
+from commonplace.app.owner_context import OwnerContext, found_entries, found_sources
 from commonplace.app.process import ENCODER_LOAD_S, ProcessContext
 from commonplace.app.wiring.brief import BriefWiring
 from commonplace.app.wiring.memory.wiring import former_on_servers, times_of
@@ -171,8 +171,12 @@ class App(OwnerContext):
         return self.shared.screen.names_behind(text, self._names())
 
     def _ref_behind(self, number: int) -> str:
-        index = self.recall.service().index
-        refs = index.refs_behind(number) if isinstance(index, FindsShortRefs) else ()
+        service = self.recall.service()
+        refs: Sequence[str] = ()
+        # A journal is asked for what the index does not hold under a ref of its own.
+        for each in (service.index, *service.journals.values()):
+            if not refs and isinstance(each, FindsShortRefs):
+                refs = each.refs_behind(number)
         if len(refs) > 1:
             raise Invalid(
                 f"Two entries share this short ref: {refs[0]} and {refs[1]}.",
@@ -483,6 +487,10 @@ class App(OwnerContext):
     def sources(self) -> list[Source]:
         """What the index follows; a journal that cannot even be found is left out, and logged."""
         return list(found_sources(self.journals))
+
+    def entries(self) -> list[Source]:
+        """The same with each entry by itself, also one that the index holds with others."""
+        return list(found_entries(self.journals))
 
     def warm_up(self) -> None:
         """Make the brief, load the encoder and look at every entry; takes as long as loading does.

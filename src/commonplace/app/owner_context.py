@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 from msgspec import Struct
 
@@ -126,6 +126,15 @@ class JournalWiring(Protocol):
     def close(self) -> None:
         """Close what is open; may be called twice."""
         return None  # noqa: RET501  else a class that inherits it would be abstract
+
+
+@runtime_checkable
+class FilesTogether(Protocol):
+    """A journal some of whose entries lie together in one doc of the index."""
+
+    def entries(self) -> Sequence[Source]:
+        """Its sources with each entry by itself. Raises: what finding the journal raises."""
+        ...
 
 
 class SearchStack(Struct, Generic[_F_co], frozen=True, kw_only=True):
@@ -387,6 +396,10 @@ class OwnerContext(ABC):
         """What the index follows."""
 
     @abstractmethod
+    def entries(self) -> list[Source]:
+        """The same with each entry by itself."""
+
+    @abstractmethod
     def _other_sources(self) -> Sequence[Source]:
         """What is followed aside."""
 
@@ -409,9 +422,20 @@ class OwnerContext(ABC):
 
 def found_sources(journals: Iterable[JournalWiring]) -> Iterator[Source]:
     """What the index follows of these; one that cannot even be found is left out, and logged."""
+    return _found(journals, lambda each: each.sources())
+
+
+def found_entries(journals: Iterable[JournalWiring]) -> Iterator[Source]:
+    """The same with each entry by itself, for what is done to one entry and not to its doc."""
+    return _found(journals, lambda x: x.entries() if isinstance(x, FilesTogether) else x.sources())
+
+
+def _found(
+    journals: Iterable[JournalWiring], sources: Callable[[JournalWiring], Sequence[Source]]
+) -> Iterator[Source]:
     for each in journals:
         try:
-            yield from each.sources()
+            yield from sources(each)
         except CommonplaceError as exc:
             _log.warning("%s is left out: %s", each.title, exc)
 

@@ -487,7 +487,7 @@ class DatesRefs(Protocol):
 
 @runtime_checkable
 class FindsShortRefs(Protocol):
-    """An index that finds the refs of a short form."""
+    """An index, or a journal with refs that no index holds, that finds the refs of a short form."""
 
     def refs_behind(self, number: int) -> Sequence[str]:
         """All refs whose `core.refs.short_number` this is. Raises: Unavailable."""

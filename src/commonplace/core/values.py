@@ -638,7 +638,7 @@ class Answer:
 
     def noting(self, notes: Sequence[str], *, quoted_by: str = "") -> Answer:
         """The answer with further notes below those it has, and with who quotes in it."""
-        all_notes = (*(self.notes or ()), *notes) if notes else self.notes
+        all_notes = tuple(dict.fromkeys((*(self.notes or ()), *notes))) if notes else self.notes
         return Answer(
             self.said,
             self._facts,

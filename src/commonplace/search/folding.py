@@ -1,45 +1,108 @@
 """Which of the hits are shown where no number of them was asked for: those that fit. Pure.
 
-Never drops a hit for good, and never folds one that alone has a word of the question.
+Never drops a hit for good, and never folds one that has a rare word of the question.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.text import query_terms
 from commonplace.search import policy as numbers
+from commonplace.search.query_features import asks_said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from commonplace.core.values import Found, Hit
+    from commonplace.core.values import Hit
 
 _SHORTEST, _ENDING = 4, 3
 """The shortest beginning of a word that is looked for, and the longest ending left out of it."""
 
+_LOWER = dict(numbers.RECALL.lower_kinds)
 
-def fitting(found: Found, question: str) -> tuple[Hit, ...]:
+
+class Fitting(NamedTuple):
+    """What is shown of some hits, best first, and what is folded.
+
+    Attributes:
+        hits: What is shown.
+        less: What fits less than these.
+        turns: What was said in sessions of which enough is shown.
+    """
+
+    hits: tuple[Hit, ...]
+    less: tuple[Hit, ...] = ()
+    turns: tuple[Hit, ...] = ()
+
+
+def fitting(hits: Sequence[Hit], question: str, chance: float | None) -> Fitting:
     """The hits that fit, best first; all of them where few would be folded.
 
     Of what is likely about something else the best three are shown, of any other those whose score
-    is not far below the best one's; and each that has a word of the question which no hit before
-    it has.
+    is not far below the best one's; and each that has a word of the question which few hits have,
+    or none before it.
     """
-    hits = found.hits
-    cut = _end(hits, is_weak=found.chance is not None and found.chance < numbers.FOLDING_CHANCE)
-    if len(hits) - cut < numbers.FOLDED_LEAST:
-        return hits
-    missing = [*_beginnings(question)]
-    shown = []
-    for number, hit in enumerate(hits):
-        text = hit.doc.said.casefold()
-        has = [word for word in missing if word.search(text)]
-        if number < cut or has:
-            shown.append(hit)
-            missing = [word for word in missing if word not in has]
-    return tuple(shown) if len(hits) - len(shown) >= numbers.FOLDED_LEAST else hits
+    by_session = few_of_a_session(hits, question, numbers.TURNS_SHARE)
+    kept = by_session.hits
+    cut = _end(kept, is_weak=chance is not None and chance < numbers.FOLDING_CHANCE)
+    if len(kept) - cut < numbers.FOLDED_LEAST:
+        return by_session
+    has_rare = _with_rare_words(kept, question)
+    shown = tuple(x for place, x in enumerate(kept) if place < cut or has_rare[place])
+    less = tuple(x for place, x in enumerate(kept) if place >= cut and not has_rare[place])
+    if len(less) < numbers.FOLDED_LEAST:
+        return by_session
+    return by_session._replace(hits=shown, less=less)
+
+
+def few_of_a_session(hits: Sequence[Hit], question: str, share: float = math.inf) -> Fitting:
+    """The hits with three turns of one session, unless the question asks for a session.
+
+    It does where it asks what was said, or names one. A turn that has a rare word stays.
+
+    share: Of the best score, from which further turns stay too; of a list, of any score, none does.
+    """
+    counts = Counter(hit.doc.session for hit in hits if _is_turn(hit))
+    crowded = {x for x, n in counts.items() if n > numbers.TURNS_SHOWN and not _names(question, x)}
+    if not crowded or asks_said(question):
+        return Fitting(tuple(hits))
+    has_rare = _with_rare_words(hits, question)
+    counts.clear()
+    least = share * hits[0].score
+    shown: list[Hit] = []
+    turns: list[Hit] = []
+    for place, hit in enumerate(hits):
+        session = hit.doc.session if _is_turn(hit) else ""
+        counts[session] += 1
+        is_more = session in crowded and counts[session] > numbers.TURNS_SHOWN
+        folds = is_more and hit.score < least and not has_rare[place]
+        (turns if folds else shown).append(hit)
+    return Fitting(tuple(shown), turns=tuple(turns))
+
+
+def _is_turn(hit: Hit) -> bool:
+    return bool(hit.doc.session) and hit.doc.kind in _LOWER
+
+
+def _names(question: str, session: str) -> bool:
+    """Whether a question names a session by its id, or the beginning of it."""
+    name = session.rpartition("/")[2]
+    return len(name) >= numbers.SESSION_NAMED and name[: numbers.SESSION_NAMED] in question
+
+
+def _with_rare_words(hits: Sequence[Hit], question: str) -> list[bool]:
+    """Whether each hit has a word of the question that few hits have, or none before it."""
+    rare = [False] * len(hits)
+    texts = [hit.doc.said.casefold() for hit in hits]
+    for word in _beginnings(question):
+        places = [place for place, text in enumerate(texts) if word.search(text)]
+        for place in places if len(places) <= numbers.RARE_HITS else places[:1]:
+            rare[place] = True
+    return rare
 
 
 def _end(hits: Sequence[Hit], *, is_weak: bool) -> int:

@@ -301,6 +301,12 @@ SHOWN_LENGTH = 600
 Of 400 to 800 none shows more of the evidence on all development sets; docs/retrieval.md has them.
 """
 
+BEST_SHARE = 0.3
+"""Share of an answer's room that the text of the best hit may take before a further hit is shown.
+
+Within 1,000 tokens .013 more of the evidence is shown of long replies, .004 of journals.
+"""
+
 SHOWN_AROUND = 40
 """Bytes around them, about: a ref, a time, a fence."""
 
@@ -317,6 +323,17 @@ of the evidence at most, on each development set."""
 
 BEST_SHOWN, FOLDED_LEAST = 3, 3
 """Hits that are never folded, and how many a line that says so is worth."""
+
+TURNS_SHOWN, TURNS_SHARE = 3, 0.5
+"""Turns of one session in an answer, where the question does not ask for the session; and the share
+of the best score from which further ones are shown too.
+Why: docs/decisions/0194-one-exchange-is-one-hit.md."""
+
+RARE_HITS = 2
+"""A word of the question that no more hits have is rare: what has it is never folded."""
+
+SESSION_NAMED = 8
+"""So many of the first signs of a session's id name it in a question."""
 
 PROMPT_SHARE = 0.5
 """What a prompt brings to mind scores at least so much of the best: the label rests on that one."""

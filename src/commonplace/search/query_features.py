@@ -165,6 +165,11 @@ def read_intent(text: str) -> Intent | None:
     return "planning" if plans else "journaling"
 
 
+def asks_said(question: str) -> bool:
+    """Whether a question asks for what was said: "what did I say", "in our last session"."""
+    return _ASKS_SAID.search(question) is not None
+
+
 def says_misheard(text: str) -> bool:
     """Whether a question says that words were heard wrong: "you misheard", "I said X, not Y"."""
     return _MISHEARD.search(text.replace("\u2019", "'")) is not None
@@ -180,7 +185,7 @@ def read_features(question: str) -> QueryFeatures:
     """The features of a question."""
     return QueryFeatures(
         asks_time=_ASKS_TIME.search(question) is not None,
-        asks_said=_ASKS_SAID.search(question) is not None,
+        asks_said=asks_said(question),
         asks_task=asks_task(question),
         says_i=_SAYS_I.search(question) is not None,
         words=frozenset(_WORD.findall(question.casefold())),

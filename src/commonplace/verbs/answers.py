@@ -121,6 +121,14 @@ def word_lines(word: str) -> list[str]:
     return ["From the repository: it is not the user's own note."]
 
 
+def word_lines_of(words: Sequence[str]) -> list[list[str]]:
+    """The same of each entry of a list: what it means stands above the first such entry alone."""
+    return [
+        lines if place == words.index(word) else [f"{line.partition(':')[0]}." for line in lines]
+        for place, (word, lines) in enumerate((word, word_lines(word)) for word in words)
+    ]
+
+
 def branch_lines(doc: Doc) -> list[str]:
     """Of an entry that only other git branches hold, a line that names them; else none."""
     names = [visible_line(opening(name, _LONGEST_BRANCH)) for name in _branches_of(doc)]

@@ -16,7 +16,7 @@ from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.refs import short_ref
 from commonplace.core.text import TOKEN_BYTES, excerpt, query_terms
 from commonplace.core.values import Answer
-from commonplace.search.policy import SHOWN_LENGTH
+from commonplace.search.policy import BEST_SHARE, SHOWN_AROUND, SHOWN_LENGTH
 from commonplace.verbs.answers import (
     CAUTION,
     answer_of,
@@ -33,6 +33,7 @@ from commonplace.verbs.answers import (
     tokens_of,
     word_facts,
     word_lines,
+    word_lines_of,
 )
 from commonplace.verbs.replaced_since import replaced_since_lines
 
@@ -68,7 +69,8 @@ class AnswerFrame(Struct, frozen=True, kw_only=True):
         is_list: Whether the hits are a page of a list in the order of time, and have no scores.
         start: How many of a list were passed over.
         has_more: Whether a list goes on after these.
-        folded: How many hits are not among these, which fit less.
+        less: Hits that are not among these, which fit less.
+        turns: What else was said in sessions of which enough is among these.
     """
 
     head: tuple[str, ...]
@@ -78,7 +80,8 @@ class AnswerFrame(Struct, frozen=True, kw_only=True):
     is_list: bool = False
     start: int = 0
     has_more: bool = False
-    folded: int = 0
+    less: Sequence[Hit] = ()
+    turns: Sequence[Hit] = ()
 
 
 class _Shared(Struct, frozen=True, kw_only=True):
@@ -138,44 +141,43 @@ class Renderer(Struct, frozen=True, kw_only=True):
         """
         words = " ".join(term.text for term in query_terms(about))
         shared = self._shared(hits)
+        whose = word_lines_of([hit.doc.word for hit in hits])
         frame = replace(frame, head=(*frame.head, *shared.lines))
 
         def cut(number: int, length: int) -> _Shown:
             hit = hits[number]
             text = excerpt(hit.doc.own_text, words, length)
-            lines = self._hit_lines(frame, shared, hit, text)
+            lines = [*whose[number], *self._hit_lines(frame, shared, hit, text)]
             block = "\n".join(["", *lines])
             return _Shown(hit, text, block, len(block.encode()) + 1)
 
-        rest = self._answer(frame, [], left_out=len(hits))
-        room = (budget_tokens - tokens_of(rest)) * TOKEN_BYTES - len(f"{CAUTION}\n")
-        shown = _fitting(cut, len(hits), room, _SHORT_LISTED if frame.is_list else SHOWN_LENGTH)
+        bare = self._answer(frame, [], hits)
+        room = (budget_tokens - tokens_of(bare)) * TOKEN_BYTES - len(f"{CAUTION}\n")
+        short = _SHORT_LISTED if frame.is_list else SHOWN_LENGTH
+        best = short if frame.is_list else min(max(short, int(BEST_SHARE * room)), _LONGER[-1])
+        shown = _fitting(cut, len(hits), room, short, best)
         if shown or not hits:
-            return self._answer(frame, shown, left_out=len(hits) - len(shown))
-        bare = replace(frame, head=frame.head[:1], notes=())
-        return self._answer(bare, [], left_out=len(hits))
+            return self._answer(frame, shown, hits[len(shown) :])
+        return self._answer(replace(frame, head=frame.head[:1], notes=()), [], hits)
 
-    def _answer(self, frame: AnswerFrame, shown: Sequence[_Shown], *, left_out: int) -> Answer:
+    def _answer(self, frame: AnswerFrame, shown: Sequence[_Shown], rest: Sequence[Hit]) -> Answer:
         lines = list(frame.head)
         if shown:
             lines += [CAUTION]
         lines += [each.block for each in shown]
         following = frame.start + len(shown)
-        goes_on = frame.is_list and (frame.has_more or left_out)
+        goes_on = frame.is_list and (frame.has_more or bool(rest))
         if goes_on:
             lines += ["", f"More with start {following}."]
-        elif left_out:
-            more = f"{left_out} more left out to stay within budget_tokens."
-            lines += ["", more]
-        if frame.folded:
-            every = min(len(shown) + left_out + frame.folded, _MOST_ASKED)
-            lines += ["", f"{frame.folded} more fit less; limit {every} gives them."]
+        else:
+            lines += _more_lines(frame, shown, rest)
         return answer_of(
             lines,
             lambda: {
                 **frame.facts(),
                 "count": len(shown),
-                "left_out": left_out,
+                "left_out": len(rest),
+                **_turns_facts(frame.turns),
                 "caution": _CAUTION_FACTS,
                 "results": [self._hit_facts(frame, each.hit, each.text) for each in shown],
                 **({"next_start": following if goes_on else None} if frame.is_list else {}),
@@ -212,7 +214,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
             shared.places.get(self.place_of(doc.journal, doc.scope), ""),
         )
         lines = [explanation_of(hit)] if frame.explains else []
-        lines += [*word_lines(doc.word), *branch_lines(doc)]
+        lines += branch_lines(doc)
         lines += chain_lines(hit, self.zone)
         lines += replaced_since_lines(hit.replaced_since, self.zone)
         lines.append(fenced(text, " ".join(filter(None, said))))
@@ -322,7 +324,37 @@ class Renderer(Struct, frozen=True, kw_only=True):
         return {"ref": preview.ref, "at": at, "text": text}
 
 
-def _fitting(cut: Callable[[int, int], _Shown], count: int, room: int, short: int) -> list[_Shown]:
+def _more_lines(frame: AnswerFrame, shown: Sequence[_Shown], rest: Sequence[Hit]) -> list[str]:
+    """What there is beside the hits that are shown, and how to get it; rest: had no room."""
+    lines = []
+    if frame.less:
+        every = [*(each.hit for each in shown), *rest, *frame.less, *frame.turns]
+        size = sum(len(x.doc.text[:SHOWN_LENGTH].encode()) + SHOWN_AROUND for x in every)
+        lines.append(
+            f"{len(rest) + len(frame.less)} more fit less; limit {min(len(every), _MOST_ASKED)}, "
+            f"budget_tokens {(size // TOKEN_BYTES // 500 + 1) * 500} gives them."
+        )
+    elif rest:
+        lines.append(f"{len(rest)} more left out to stay within budget_tokens.")
+    for session, count in _by_session(frame.turns).items():
+        lines.append(f"{count} more of session {short_ref(session)}; open_ref shows it.")
+    return ["", *lines] if lines else []
+
+
+def _by_session(turns: Sequence[Hit]) -> Mapping[str, int]:
+    """How many of the turns each session has, by its ref."""
+    return Counter(f"{hit.doc.journal}:{hit.doc.session}" for hit in turns)
+
+
+def _turns_facts(turns: Sequence[Hit]) -> dict[str, Any]:
+    """How many more turns of which sessions there are; nothing for none."""
+    found = [{"ref": visible_line(x), "count": n} for x, n in _by_session(turns).items()]
+    return {"more_of_sessions": found} if found else {}
+
+
+def _fitting(
+    cut: Callable[[int, int], _Shown], count: int, room: int, short: int, best: int
+) -> list[_Shown]:
     """The first hits, as many as fit, and then as long as fits.
 
     Args:
@@ -330,11 +362,12 @@ def _fitting(cut: Callable[[int, int], _Shown], count: int, room: int, short: in
         count: How many hits there are.
         room: Bytes.
         short: Characters below which only a first hit is cut.
+        best: Characters of the first hit that are shown before a further hit is.
     """
     shown: list[_Shown] = []
     for number in range(count):
-        hit = cut(number, short)
-        for length in () if shown else _SHORTER:
+        hit = cut(number, short if shown else best)
+        for length in () if shown else (short, *_SHORTER):
             if hit.size > room:
                 hit = cut(number, length)
         if hit.size > room:
@@ -343,7 +376,7 @@ def _fitting(cut: Callable[[int, int], _Shown], count: int, room: int, short: in
         room -= hit.size
     for length in _LONGER:
         for number, hit in enumerate(shown):
-            if length > short and hit.text != hit.hit.doc.own_text:
+            if length > len(hit.text) and hit.text != hit.hit.doc.own_text:
                 longer = cut(number, length)
                 if longer.size - hit.size <= room:
                     room -= longer.size - hit.size

@@ -55,8 +55,9 @@ def test_what_was_imported_is_found(session):
     """By its words, with its ref; and again what came later."""
     run("import", "claude-code")
     found = facts("recall", "harbour")["items"]
-    assert {x["ref"] for x in found} >= {"transcripts:claude-code/s1#2"}
-    add_lines(session, claude_line("Where are the herrings?", second=9))
+    assert [x["ref"] for x in found] == ["transcripts:claude-code/s1#1"]
+    question = "Where are the herrings of last year kept now?"
+    add_lines(session, claude_line(question, second=9))
     run("import", "claude-code")
     assert facts("recall", "herrings")["items"][0]["ref"] == "transcripts:claude-code/s1#3"
 

@@ -76,9 +76,9 @@ def test_a_turn_of_tools_alone_names_them():
 def test_what_was_said_is_searched():
     """It leads to `open`, which shows what was said around it."""
     found = facts("transcripts", "search", "lock", "file")["items"]
-    assert found[0]["ref"] == f"{ONE}#2"
+    assert found[0]["ref"] == f"{ONE}#1"
     lines("search", "lock", "file")
-    assert facts("open", "1")["before"]["ref"] == f"{ONE}#1"
+    assert facts("open", "1")["after"]["ref"] == f"{ONE}#2"
     line = f"2026-05-03 02:01  {TWO}#1  [web] user: Rename the login form."
     assert line in lines("search", "login")
 

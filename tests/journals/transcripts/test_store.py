@@ -578,7 +578,8 @@ def test_a_message_bears_its_date_in_words_by_its_owners_clock(store):
 
 def test_a_scan_gives_what_is_not_known_and_nothing_between(store):
     """Two messages far apart in a session of 300, and two neighbours."""
-    store.append(CLIENT, "one", [said(number) for number in range(1, 301)])
+    long = "is long enough to stand by itself, all of it"
+    store.append(CLIENT, "one", [said(n, f"Message {n} {long}.") for n in range(1, 301)])
     source = TranscriptSource(store, UTC)
     stamps = {change.doc.ref: change.doc.stamp for change in source.scan(NOTHING_KNOWN)}
     assert len(stamps) == 300

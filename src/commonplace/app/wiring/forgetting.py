@@ -66,7 +66,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         """Everything that lies on this machine; see the port `OwnerTexts`."""
         whole = None if self._has_database else self.memory.whole_source()
         beside = [*self.private.other_sources(), self.private.gone_source(), *filter(None, [whole])]
-        return [*self.context.sources(), *beside]
+        return [*self.context.entries(), *beside]
 
     def elsewhere(self) -> Source | None:
         """What lies in a database; see the port."""

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from commonplace.app.cached import locked_cached_property
-from commonplace.app.owner_context import found_sources, lazy_source
+from commonplace.app.owner_context import found_entries, lazy_source
 from commonplace.app.process import holder
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist
@@ -66,7 +66,7 @@ class TimelineWiring:
         return Feeding(self.journal, sources=self._fed_sources, openers=self._fed_pages)
 
     def _fed_sources(self) -> list[Source]:
-        return list(found_sources(self._context.fed()))
+        return list(found_entries(self._context.fed()))
 
     def _fed_pages(self) -> dict[str, OpensRefs]:
         found: dict[str, OpensRefs] = {}

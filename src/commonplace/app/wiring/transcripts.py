@@ -11,7 +11,7 @@ from commonplace.core.files import may_exist
 from commonplace.core.values import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from commonplace.app.owner_context import OwnerContext
     from commonplace.core.brief_item import BriefItem
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.values import Finding
     from commonplace.journals.transcripts.client_memory import ClientMemory
+    from commonplace.journals.transcripts.exchanges import Exchange, Turn
     from commonplace.journals.transcripts.store import TranscriptStore
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.toolset import Toolset
@@ -177,10 +178,22 @@ class TranscriptWiring:
         said = LazySource(self.name, is_there=self.is_kept, find=self._source)
         return [said, *([] if self.memory is None else [self.memory])]
 
-    def _source(self) -> Source:
+    def entries(self) -> Sequence[Source]:
+        """The same with each message by itself, also one that the index holds with others."""
+        from commonplace.journals.transcripts.exchanges import each_alone
+        from commonplace.search.filing.lazy_source import LazySource
+
+        each = LazySource(self.name, is_there=self.is_kept, find=lambda: self._source(each_alone))
+        return [each, *([] if self.memory is None else [self.memory])]
+
+    def _source(
+        self, together: Callable[[Iterable[Turn]], Iterable[Exchange]] | None = None
+    ) -> Source:
+        from commonplace.journals.transcripts.exchanges import in_exchanges
         from commonplace.journals.transcripts.source import TranscriptSource
 
-        return TranscriptSource(self.store, self._context.settings.timezone)
+        zone = self._context.settings.timezone
+        return TranscriptSource(self.store, zone, together or in_exchanges)
 
     def problems(self) -> Iterator[Finding]:
         """Where they lie, and what of the files is not as it should be; changes nothing."""

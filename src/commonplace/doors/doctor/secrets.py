@@ -153,7 +153,7 @@ def _pasted(word: str) -> str:
 
 def _in_docs(app: App, failed: list[tuple[str, Problem]] | None) -> Iterator[Holding]:
     """The docs with a secret in their text, which are summaries and projects' entries too."""
-    for source in app.sources():
+    for source in app.entries():
         part = source.name.partition(":")[0]
         try:
             for change in source.scan(NOTHING_KNOWN):

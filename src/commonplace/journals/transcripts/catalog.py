@@ -13,6 +13,7 @@ from typing import NamedTuple
 from commonplace.core.errors import Corrupted, Unavailable
 from commonplace.db.queries import parse_queries, split_statements
 from commonplace.db.sqlite import connect, translated
+from commonplace.journals.transcripts.exchanges import said_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from commonplace.journals.transcripts.message import Message
 
-_VERSION = 1
+_VERSION = 2
 _TABLES = frozenset({"messages", "sessions", "deleted", "origins", "changes", "meta"})
 _MOST_IDS = 5000
 
@@ -151,7 +152,7 @@ class Catalog:
             key=key,
             role=message.role,
             at=message.at,
-            has_text=bool(message.text.strip()),
+            says=said_by(message.text),
             **row._asdict(),
         )
         return put.rowcount > 0

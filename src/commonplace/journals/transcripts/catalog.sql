@@ -29,7 +29,7 @@ CREATE TABLE messages (
     n INTEGER NOT NULL,
     role TEXT NOT NULL,
     at TEXT NOT NULL,
-    has_text INTEGER NOT NULL,
+    says INTEGER NOT NULL,
     start INTEGER NOT NULL,
     length INTEGER NOT NULL,
     crc INTEGER NOT NULL,
@@ -108,8 +108,8 @@ DELETE FROM messages WHERE session = :key;
 
 -- name: put_message
 -- Keep where a message lies; one whose id or number is taken is left out.
-INSERT OR IGNORE INTO messages (client, id, session, n, role, at, has_text, start, length, crc)
-VALUES (:client, :id, :key, :n, :role, :at, :has_text, :start, :length, :crc);
+INSERT OR IGNORE INTO messages (client, id, session, n, role, at, says, start, length, crc)
+VALUES (:client, :id, :key, :n, :role, :at, :says, :start, :length, :crc);
 
 -- name: known_ids
 -- Those of the ids that are kept, in whatever session.
@@ -150,31 +150,32 @@ WHERE session = :key AND n BETWEEN :first AND :last ORDER BY n;
 SELECT n, start, length, crc FROM messages WHERE session = :key AND n = :n
 UNION ALL SELECT * FROM (
     SELECT n, start, length, crc FROM messages
-    WHERE session = :key AND n < :n AND has_text ORDER BY n DESC LIMIT 1
+    WHERE session = :key AND n < :n AND says ORDER BY n DESC LIMIT 1
 )
 UNION ALL SELECT * FROM (
     SELECT n, start, length, crc FROM messages
-    WHERE session = :key AND n > :n AND has_text ORDER BY n LIMIT 1
+    WHERE session = :key AND n > :n AND says ORDER BY n LIMIT 1
 )
 ORDER BY n;
 
 -- name: first_row_of_role
 -- Where the first message of a role lies that says something.
 SELECT n, start, length, crc FROM messages
-WHERE session = :key AND role = :role AND has_text ORDER BY n LIMIT 1;
+WHERE session = :key AND role = :role AND says ORDER BY n LIMIT 1;
 
 -- name: last_rows_of_role
 -- Where the last messages of a role lie that say something, the last first.
 SELECT n, start, length, crc FROM messages
-WHERE session = :key AND role = :role AND has_text ORDER BY n DESC LIMIT :limit;
+WHERE session = :key AND role = :role AND says ORDER BY n DESC LIMIT :limit;
 
--- name: list_stamps
--- The messages of a session that say something, and the checksums of their lines.
-SELECT n, crc FROM messages WHERE session = :key AND has_text ORDER BY n;
+-- name: list_turns
+-- What is known of the messages of a session that say something; see `exchanges.Turn`.
+SELECT n, crc, says, substr(at, 1, 10) FROM messages WHERE session = :key AND says ORDER BY n;
 
--- name: count_messages
--- How many messages say something.
-SELECT count(*) FROM messages WHERE has_text;
+-- name: list_addresses
+-- Every message, and with the number 0 every session.
+SELECT sessions.client, name, n FROM messages JOIN sessions ON sessions.key = messages.session
+UNION ALL SELECT client, name, 0 FROM sessions;
 
 -- name: list_ids
 -- The ids and numbers of a session's messages.

@@ -22,6 +22,8 @@ from commonplace.journals.transcripts.message import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from commonplace.journals.transcripts.client_memory import ClientMemory
     from commonplace.journals.transcripts.message import Message
     from commonplace.journals.transcripts.store import TranscriptStore
@@ -48,6 +50,13 @@ class TranscriptPages:
     def place_of(self, scope: str) -> str:
         """The folder in which it was said."""
         return scope
+
+    def refs_behind(self, number: int) -> Sequence[str]:
+        """The refs of messages and sessions of a short form, whether the index holds them or not.
+
+        See `core.ports.FindsShortRefs`. Raises: Unavailable.
+        """
+        return self._store.refs_behind(number)
 
     def read_ref(self, ref: str) -> Page:
         """The message under a ref with its neighbours, a session with its messages, or a note.

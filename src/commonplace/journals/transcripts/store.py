@@ -16,17 +16,20 @@ from typing import TypeVar
 from commonplace.core.errors import Corrupted, Denied, Unavailable
 from commonplace.core.files import make_folder, translated
 from commonplace.core.redact import Screen
+from commonplace.core.refs import short_number, short_ref
 from commonplace.db.sqlite import transaction
 from commonplace.db.sqlite import translated as translated_sqlite
 from commonplace.journals.transcripts import files
 from commonplace.journals.transcripts.catalog import Catalog, FileState, LineRow
 from commonplace.journals.transcripts.clients.parsing import Skipped
+from commonplace.journals.transcripts.exchanges import Turn
 from commonplace.journals.transcripts.message import (
     USER,
     Message,
     SessionSummary,
     check_messages,
     parse_line,
+    ref_of,
     render_line,
     session_name,
     time_of,
@@ -297,19 +300,20 @@ class TranscriptStore:
 
         return self._read(do)
 
-    def list_stamps(self, client: str, session: str) -> dict[int, str]:
-        """The messages of a session that say something, each with a stamp of its line."""
+    def list_turns(self, client: str, session: str) -> list[Turn]:
+        """What is known of the messages of a session that say something, in their order."""
 
-        def do(catalog: Catalog) -> dict[int, str]:
+        def do(catalog: Catalog) -> list[Turn]:
             state = catalog.find_session(client, session)
-            found = catalog.rows("list_stamps", key=state.key) if state else ()
-            return {n: f"{crc:08x}" for n, crc in found}
+            found = catalog.rows("list_turns", key=state.key) if state else ()
+            return [Turn(*x) for x in found]
 
-        return self._read(do) or {}
+        return self._read(do) or []
 
-    def count(self) -> int:
-        """How many messages say something."""
-        return self._read(lambda catalog: int(catalog.rows("count_messages")[0][0])) or 0
+    def refs_behind(self, number: int) -> list[str]:
+        """The refs of messages and sessions with a short form; see `core.ports.FindsShortRefs`."""
+        refs = (ref_of(*each) for each in self._rows("list_addresses"))
+        return [ref for ref in refs if short_number(short_ref(ref)) == number]
 
     def list_names(self) -> list[tuple[str, str]]:
         """Clients and names of all sessions, the one that began first first."""

@@ -31,6 +31,7 @@ from commonplace.verbs.answers import (
     time_lines,
     word_facts,
     word_lines,
+    word_lines_of,
 )
 from commonplace.verbs.times import read_as_of, read_at, read_span
 from commonplace.verbs.toolset import Arg, Effects, Tool, Toolset
@@ -222,8 +223,9 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         lines = [f"Found {count}:" if found.hits else "No relevant entries found."]
         lines += [*as_of_lines(before, self.zone), *time_lines(interval, self.zone)]
         lines += [""] if found.hits else []
+        whose = word_lines_of([hit.doc.word for hit in found.hits])
         for number, hit in enumerate(found.hits, 1):
-            lines += self._hit_lines(number, hit, explain=explain)
+            lines += self._hit_lines(number, hit, whose[number - 1], explain=explain)
 
         def facts() -> dict[str, Any]:
             return {
@@ -236,12 +238,14 @@ class PrivateService(Struct, frozen=True, kw_only=True):
 
         return self.answer(lines, facts, notes)
 
-    def _hit_lines(self, number: int, hit: Hit, *, explain: bool) -> list[str]:
+    def _hit_lines(
+        self, number: int, hit: Hit, whose: Sequence[str], *, explain: bool
+    ) -> list[str]:
         stamp = render_instant(hit.doc.at, self.zone)
         return [
             f"{number}. [Score: {hit.score:.3f}] {stamp} ({_kind(hit)})",
             *([f"   {explanation_of(hit)}"] if explain else []),
-            *(f"   {x}" for x in (*word_lines(hit.doc.word), *chain_lines(hit, self.zone))),
+            *(f"   {x}" for x in (*whose, *chain_lines(hit, self.zone))),
             *self._block(hit.doc.headings, hit.doc.ref, hit.excerpt, hit.also),
         ]
 
@@ -292,9 +296,10 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         else:
             head = f"Recent entries ({back}):" if entries else f"No entries found in the {back}."
         lines = [head, *time_lines(named, self.zone), *([""] if entries else [])]
+        whose = word_lines_of([entry.word for entry in entries])
         for number, entry in enumerate(entries, 1):
             lines.append(f"{number}. {render_instant(entry.at, self.zone)} ({entry.kind})")
-            lines += [f"   {line}" for line in word_lines(entry.word)]
+            lines += [f"   {line}" for line in whose[number - 1]]
             lines += self._block(entry.headings, entry.ref, opening(entry.text))
         return self.answer(
             lines,
@@ -321,9 +326,10 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         for entry in self.journal.list_entries(limit=limit, kind=type):
             room = READ_BUDGET - sum(len(x.raw) for x in shown)
             (shown if len(entry.raw) <= room and not left else left).append(entry)
+        whose = word_lines_of([entry.word for entry in shown])
         blocks = [
             f"--- Entry {number} ({render_instant(entry.at, self.zone)}, {entry.kind}) ---\n"
-            + "\n".join([*word_lines(entry.word), self._place_lines(entry.ref), "", entry.raw])
+            + "\n".join([*whose[number - 1], self._place_lines(entry.ref), "", entry.raw])
             for number, entry in enumerate(shown, 1)
         ]
         if left:

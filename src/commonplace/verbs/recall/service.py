@@ -5,7 +5,7 @@ Never makes a text for a model, and never knows a journal but by its port.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -78,7 +78,8 @@ class EntriesRecalled(Struct, frozen=True, kw_only=True):
         question: As it was understood.
         found: The hits, best first, or newest first where whatever there is was asked for.
         has_todos: Whether the open to-dos that were asked for stand first.
-        folded: How many more there are that fit less; a search with a limit has them.
+        less: What fits less than these; a search with a limit has it.
+        turns: What else was said in sessions of which enough is shown; likewise.
         outside_time: Whether nothing lies in the time of the question, so that hits are of others.
         is_weak: Whether the hits may not be about what was asked.
         missing: The journals of which not everything was searched.
@@ -90,7 +91,8 @@ class EntriesRecalled(Struct, frozen=True, kw_only=True):
     outside_time: bool
     is_weak: bool
     missing: Sequence[str]
-    folded: int = 0
+    less: Sequence[Hit] = ()
+    turns: Sequence[Hit] = ()
 
 
 class EntriesOfTime(Struct, frozen=True, kw_only=True):
@@ -149,15 +151,15 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         most = _Most(policy.RECALL_MOST, room) if limit is None else _Most(limit)
         limit = most.limit
         # Its patterns are compiled at the first question: `status` asks none and must be quick.
-        from commonplace.search.folding import fitting
+        from commonplace.search.folding import Fitting, few_of_a_session, fitting
         from commonplace.search.query_features import read_todos
 
         question = self._understand(query, when)
         wanted = read_todos(question.rest)
         todos = self._open_todos(question, within, limit) if wanted == "" else ()
-        folded = 0
         may_be_words = wanted is None and not when.strip()
         named = self._naming(question, within, limit) if may_be_words else None
+        fold = few_of_a_session
         if named:
             question = replace(question, phrase="", interval=None, cuts=False)
             found, outside = named, False
@@ -167,21 +169,19 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
                 found = self._with_naming(found, question, within, limit)
         else:
             found, outside = self._fitting(query, question, within, most, has_todos=bool(todos))
-            if most.room:
-                folded = len(found.hits)
-                found = replace(found, hits=fitting(found, question.about))
-                folded -= len(found.hits)
-        if wanted is not None:
-            found = replace(found, hits=_todos_first(todos, found.hits)[:limit])
+            fold = partial(fitting, chance=found.chance)
+        shown = fold(found.hits, question.about) if most.room else Fitting(found.hits)
+        hits = shown.hits if wanted is None else _todos_first(todos, shown.hits)[:limit]
         behind = [each.journal for each in self.filing.behind()]
         return EntriesRecalled(
             question=question,
-            found=replace(found, hits=self._with_replaced(found.hits, within)),
+            found=replace(found, hits=self._with_replaced(hits, within)),
             has_todos=bool(todos),
             outside_time=outside,
             is_weak=not todos and found.chance is not None and found.chance < policy.WEAK_CHANCE,
             missing=tuple(dict.fromkeys([*self.lost, *behind])),
-            folded=folded,
+            less=shown.less,
+            turns=shown.turns,
         )
 
     def _fitting(

@@ -131,7 +131,8 @@ class RecallTools:
             },
             notes=_notes(service, done.found.notes),
             explains=explain,
-            folded=done.folded,
+            less=done.less,
+            turns=done.turns,
         )
         return _renderer(service).hits(
             frame, done.found.hits, about=done.question.about, budget_tokens=budget_tokens
@@ -246,7 +247,7 @@ def _facts(done: EntriesRecalled, *, explain: bool) -> dict[str, Any]:
     return {
         "interval": interval and {**interval, **read_from},
         "outside_time": done.outside_time,
-        "folded": done.folded,
+        "folded": len(done.less),
         "weak": done.is_weak,
         "chance": rounded(done.found.chance) if done.is_weak or explain else None,
         "missing": list(done.missing),
@@ -278,7 +279,7 @@ def _head(done: EntriesRecalled, zone: tzinfo, *, explain: bool) -> Iterator[str
 
 def _notes(service: RecallService, notes: Sequence[str]) -> tuple[str, ...]:
     lost = (f"{name} cannot be used: {why}" for name, why in service.lost.items())
-    return (*lost, *notes)
+    return tuple(dict.fromkeys((*lost, *notes)))
 
 
 def _renderer(service: RecallService) -> Renderer:

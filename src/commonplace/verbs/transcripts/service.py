@@ -16,6 +16,7 @@ from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.text import TOKEN_BYTES, counted, first_words, opening
 from commonplace.core.values import Answer
+from commonplace.journals.transcripts.exchanges import in_exchanges
 from commonplace.journals.transcripts.message import JOURNAL, KIND, instant_of, parse_ref, ref_of
 from commonplace.journals.transcripts.pages import SESSION, no_such
 from commonplace.verbs.amend import left_notes
@@ -257,10 +258,13 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         if parts is None:
             raise no_such(ref)
         refs = [ref] if parts.n else self._refs_of(parts.client, parts.session)
+        filed = self._filed_of(parts.client, parts.session)
         count = self.store.delete(parts.client, parts.session, [parts.n] if parts.n else [])
         if not count:
             raise no_such(ref)
-        notes = left_notes(self.filing.forget(refs))
+        # What was filed with it leaves too, and is filed again without it.
+        left = filed - self._filed_of(parts.client, parts.session)
+        notes = left_notes(self.filing.forget([*{*refs, *(each for each, _ in left)}]))
         facts = {"ref": ref, "refs": [ref], "messages": count}
         return Answer(f"Deleted {ref}, {counted(count, 'message', 'messages')}.", facts, notes)
 
@@ -323,7 +327,12 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
             return ""  # before the calendar: nothing is older
 
     def _refs_of(self, client: str, session: str) -> list[str]:
-        return [ref_of(client, session, x) for x in self.store.list_stamps(client, session)]
+        return [ref_of(client, session, x.n) for x in self.store.list_turns(client, session)]
+
+    def _filed_of(self, client: str, session: str) -> set[tuple[str, str]]:
+        """Under which refs a session is filed, each with the stamp of what lies there."""
+        exchanges = in_exchanges(self.store.list_turns(client, session))
+        return {(ref_of(client, session, x.n), x.stamp) for x in exchanges}
 
     def _head(self, session: SessionSummary) -> str:
         ends = (session.first_at, session.last_at)
