@@ -18,6 +18,9 @@ CLIENT = "client"
 PRIVATE = "private"
 """The tag of a line that may quote any heading of the private journal."""
 
+HEADINGS = {"user": "user context", "project": "project notes"}
+"""The one heading of each root of that journal, in lower case, that may be given unasked."""
+
 
 class BriefItem:
     """What was written once, when, and the ref that opens it.

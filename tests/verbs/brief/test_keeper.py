@@ -20,9 +20,13 @@ from commonplace.app.apps import Apps
 from commonplace.config.quick import read_quick
 from commonplace.config.settings import read_settings
 from commonplace.core.brief_item import BriefItem
+from commonplace.core.project_folders import ProjectFolders
+from commonplace.core.values import Put
+from commonplace.verbs.brief.keeper import BriefKeeper
 from commonplace.verbs.brief.kept import EVERYWHERE, MOST_CHARACTERS, BriefFiles
 from commonplace.verbs.brief.project import find_root
 from commonplace.verbs.brief.service import BriefQuestion, make_brief
+from commonplace_testing import a_doc
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3  # made up
 
@@ -74,6 +78,41 @@ def test_an_entry_is_in_the_brief_until_it_is_edited_or_deleted(no_weights, kind
     assert run("delete", ref, "--yes", *elsewhere).exit_code == 0
     assert holders("quay blue") == []
     assert "quay" not in brief()
+
+
+HERE, THERE = ProjectFolders("/here", ("/here",)), ProjectFolders("/there", ("/there",))
+
+
+@pytest.mark.parametrize(
+    ("scope", "read"),
+    [("user", [None]), ("project@here", [HERE]), ("project@there", []), ("", [None, HERE])],
+)
+def test_a_write_has_that_file_made_again_alone_which_tells_of_it(tmp_path, scope, read):
+    """To read the notes of a project takes long, and a thought of the user's is none of them."""
+    asked = []
+
+    class Notes:
+        def brief_items(self, project):
+            asked.append(project)
+            return [BriefItem(1.0, "The bell is cracked.", "private:a", "note")]
+
+    keeper = BriefKeeper(
+        BriefFiles(tmp_path),
+        others=tuple,
+        journals={"private": Notes()},
+        project=lambda: HERE,
+        project_at=lambda _journal, at: {"user": None, "project@here": HERE}.get(at, THERE),
+        screen=str,
+        ends=lambda _refs: {},
+        replaced=lambda _refs: {},
+        notice=lambda: "Two notes are gone.",
+        now=lambda: 0.0,
+        aside=False,
+    )
+    keeper.changed([Put(a_doc("private:a", "The bell.", journal="private", scope=scope))])
+    keeper.close()
+    assert asked == read
+    assert BriefFiles(tmp_path).read("/here").notice == "Two notes are gone."
 
 
 def test_what_is_edited_from_elsewhere_is_in_its_project_s_brief(no_weights, tmp_path):

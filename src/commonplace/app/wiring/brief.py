@@ -85,6 +85,8 @@ class BriefWiring:
         from commonplace.core.project_folders import find_folders
 
         private = self._private
+        if journal == private.name and private.is_of_project(scope):
+            return self._project()  # wherever the project keeps it
         folder = private.pages().place_of(scope) if journal == private.name else scope
         if not os.path.isabs(folder):
             return None

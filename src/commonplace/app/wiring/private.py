@@ -210,9 +210,14 @@ class PrivateWiring:
         return () if reach == "none" else self.journal.list_newest(root, headings)
 
     def _headings(self, reach: str, scope: str) -> frozenset[str] | None:
-        from commonplace.verbs.brief.service import HEADINGS
+        from commonplace.core.brief_item import HEADINGS
 
         return None if reach == "all" else frozenset({HEADINGS[scope.partition("@")[0]]})
+
+    def is_of_project(self, scope: str) -> bool:
+        """Whether a scope is the journal of the project that is worked in."""
+        own = (root for root in self.journal.roots if root not in self.journal.former)
+        return scope != "user" and any(root.scope == scope for root in own)
 
     def _is_here(self, project: ProjectFolders) -> bool:
         here = self._context.settings.project

@@ -90,7 +90,8 @@ class BriefKeeper:
         self._aside = aside
         self._state = threading.Lock()
         self._over = threading.Condition()
-        # The journals that changed, each with the scopes or the projects where.
+        # The journals that changed, each with the scopes where, one of them empty where that is not
+        # known, or with the projects.
         self._scopes: dict[str, set[str]] = {}
         self._roots: set[tuple[str, str]] = set()
         self._step: BackgroundStep | None = None
@@ -142,7 +143,7 @@ class BriefKeeper:
         """Read all journals again, now, for this project and for what holds in every project."""
         with self._state:
             for journal in self._journals:
-                self._scopes.setdefault(journal, set())
+                self._scopes.setdefault(journal, set()).add("")
         self._keep_noted()
 
     def close(self) -> None:
@@ -176,34 +177,39 @@ class BriefKeeper:
             return
         try:
             here = self._here()
-            self._keep(None, {*scopes, *(x for root, x in roots if root == EVERYWHERE)})
-            if here is not None:
-                ours = {*scopes, *(x for root, x in roots if root == here.root)} - _OF_NO_PROJECT
-                if ours:
-                    self._keep(here, ours, self._notice)
-            for root, journal in roots:
-                self._keep_other("", root, journal, here)
             for journal, found in scopes.items():
                 for scope in found:
-                    self._keep_other(journal, scope, journal, here)
+                    roots |= {(root, journal) for root in self._roots_of(journal, scope, here)}
+            self._keep(None, {x for root, x in roots if root == EVERYWHERE})
+            if here is not None:
+                ours = {x for root, x in roots if root == here.root} - _OF_NO_PROJECT
+                if ours or scopes.keys() - _OF_NO_PROJECT:
+                    self._keep(here, ours, self._notice)
+            for root, journal in roots:
+                self._keep_other(root, journal, here)
         except (CommonplaceError, OSError) as exc:
             _log.warning("The brief was not kept: %s", exc)
         except Exception:  # noqa: BLE001  a thread's last line: what was written stands
             _log.exception("The brief was not kept")
 
-    def _keep_other(
-        self, part_of: str, scope: str, journal: str, here: ProjectFolders | None
-    ) -> None:
-        """Keep a journal's section of another project, where that has a file.
+    def _roots_of(self, journal: str, scope: str, here: ProjectFolders | None) -> list[str]:
+        """The files that tell of a part of a journal: of its project, or of what holds everywhere.
 
-        scope: The part, of a journal or of none, that lies in it.
+        Both, and no other project's, where it is not known which part changed.
         """
-        if not scope or (here is not None and here.holds(scope)):
+        ours = [] if here is None else [here.root]
+        if not scope:
+            return [EVERYWHERE, *ours]
+        if here is not None and here.holds(scope):
+            return ours
+        there = self._project_at(journal, scope)
+        return [EVERYWHERE if there is None else there.root]
+
+    def _keep_other(self, root: str, journal: str, here: ProjectFolders | None) -> None:
+        """Keep a journal's section of another project, where that has a file."""
+        if root in {EVERYWHERE, "" if here is None else here.root}:
             return
-        there = self._project_at(part_of, scope)
-        if there is None or (here is not None and there.root == here.root):
-            return
-        if self._files.read(there.root) is not None:
+        if self._files.read(root) is not None and (there := self._project_at("", root)):
             self._keep(there, [journal])
 
     def _here(self) -> ProjectFolders | None:

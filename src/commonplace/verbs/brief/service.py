@@ -11,7 +11,7 @@ import os
 import re
 import time
 
-from commonplace.core.brief_item import OWN, PRIVATE, BriefItem
+from commonplace.core.brief_item import HEADINGS, OWN, PRIVATE, BriefItem
 from commonplace.verbs.brief.kept import EVERYWHERE, BriefFiles
 from commonplace.verbs.brief.render import render_brief
 
@@ -38,9 +38,6 @@ NOT_MADE = (
 """What is said of a project that has no file yet, such as a fresh clone."""
 
 _PRIVATE = "private"
-HEADINGS = {"user": "user context", "project": "project notes"}
-"""The one heading of each root, in lower case, that a model may be given unasked."""
-
 _MINUTE = "%Y-%m-%d %H:%M"
 
 
