@@ -36,6 +36,16 @@ def test_near_duplicates_fold_into_the_best_which_names_them(made):
     assert hits[0].also == ["b"]
 
 
+def test_a_date_or_a_version_is_one_word(made):
+    """The same numbers in another order are another day."""
+    dates = [one("a", "Paid on 3.12.2025", words=2.0), one("b", "Paid on 12.3.2025", words=1.0)]
+    assert refs(shown(made(*dates))) == ["a", "b"]
+    versions = [one("a", "Back to v1.2.3", words=2.0), one("b", "Back to v1.3.2", words=1.0)]
+    assert refs(shown(made(*versions))) == ["a", "b"]
+    same = [one("a", "Back to v1.2.3.", words=2.0), one("b", "back to: v1.2.3", words=1.0)]
+    assert refs(shown(made(*same))) == ["a"]
+
+
 def test_entries_without_words_are_not_taken_for_each_other(made):
     """Two entries of emoji alone stay two."""
     assert refs(shown(made(one("a", "🎉", words=2.0), one("b", "☕", words=1.0)))) == ["a", "b"]

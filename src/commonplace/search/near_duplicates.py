@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 Above: TypeAlias = "Callable[[Sequence[str]], Mapping[str, frozenset[str]]]"
 
-_WORD = re.compile(r"\w+")
+# Of a date or a version the order of its parts counts.
+_WORD = re.compile(r"\w*\d(?:[.,:/-]?\w)*|\w+")
 
 
 class Shown(Struct):

@@ -361,7 +361,7 @@ def chance(ahead: float, backed: float) -> float:
     return 1 / (1 + math.exp(-logit))
 
 
-NOTEBOOK = Policy(duplicate=1.0)
+NOTEBOOK = Policy(meaning=0.5, words=0.5, duplicate=1.0)
 """Entries of the notebook: what two commits say alike is still two entries."""
 
 NOTEBOOK_POOL = 2
@@ -422,6 +422,7 @@ TIMELINE = Policy(
     timed=0.1,
     named=1.1,
     own=1.1,
+    inside=1.5,
     fitting=1.15,
     lent=True,
     weighing=replace(WEIGHING, b=WEIGHING.b_turn, shortest=60),

@@ -249,7 +249,13 @@ class TwoQuestionFinder:
         scale = numbers.scale_of(encoder.identity)
         by_context = bool(asked.work_context.strip())
         by_content = bool(asked.content.strip())
-        chunks = [_chunks(encoder, x.compared.content) if by_content else [] for x in candidates]
+        # By content alone an entry is judged as a whole, as the index has encoded it.
+        chunks = [
+            _chunks(encoder, x.compared.content)
+            if by_content and (by_context or x.index_cosine is None)
+            else []
+            for x in candidates
+        ]
         lines = [x.compared.contexts if by_context else () for x in candidates]
         both = (*lines, *chunks)
         kept = self._vectors(encoder, [text for each in both for text in each])
@@ -336,7 +342,7 @@ def _chunks(encoder: Encoder, text: str) -> list[str]:
 
 def _best(cosines: Sequence[float], index_cosine: float | None, parts: int) -> float | None:
     """The cosine of the nearest chunk; the index knows those of chunks not encoded here."""
-    if parts == numbers.NOTEBOOK_CHUNKS and index_cosine is not None:
+    if parts in {0, numbers.NOTEBOOK_CHUNKS} and index_cosine is not None:
         cosines = [*cosines, index_cosine]
     return max(cosines, default=None)
 
@@ -354,14 +360,16 @@ def _hit(
     *,
     by_words: bool = False,
 ) -> TwoQuestionHit:
-    """The hit of a candidate with its cosines; by words alone it has the index's order."""
+    """The hit of a candidate with its cosines; one question has the index's order.
+
+    by_words: Whether there are no cosines.
+    """
     weights = asked.weights
     fresh = salience((asked.now - candidate.compared.at) / _DAY, weights)
-    if by_words:
-        combined = None
+    combined = None if by_words else _combined(asked, context, content)
+    if by_words or not asked.work_context.strip():
         score = (candidate.ranked + weights.fresh * fresh) / (1 + weights.fresh)
     else:
-        combined = _combined(asked, context, content)
         most = numbers.NOTEBOOK.words / numbers.NOTEBOOK.max_score(names_time=False)
         words = weights.words * min(candidate.words / most, 1.0)
         total = max(combined or 0.0, 0.0) + weights.fresh * fresh + words

@@ -254,6 +254,17 @@ def test_search_by_work_and_by_content(world):
         world("search")
 
 
+def test_by_content_alone_an_entry_is_compared_as_a_whole(world):
+    """With its first line too, though that is its summary; beside a work context it is that's."""
+    world.write("a", "Tide tables\n\nThey lie in one file.", work_context="moving")
+    world.write("b", "Ebb and flow\n\nThey lie in one file.", work_context="moving")
+    (hit,) = world("search", content="tide tables").facts["results"]
+    assert hit["id"].startswith("a#")
+    assert hit["content_score"] > 0.2
+    both = world("search", content="tide tables", work_context="moving").facts["results"]
+    assert max(hit["content_score"] for hit in both) < 0.1
+
+
 def test_overviews_are_searched_too(world):
     """An overview is named by its section alone."""
     world.write("a/tides", "x", overview="Spring tides follow the new moon.")

@@ -159,6 +159,21 @@ def test_a_vague_time_hides_nothing(app):
     assert answer.facts["interval"] is None
 
 
+def test_a_time_beside_a_topic_leans_and_one_given_apart_cuts(app):
+    """People write about other days than the one they write on: both are found, those of it first."""
+    may = ask(app, "timeline_add", content="The gate was painted green", at="2026-05-05 09:00")
+    june = ask(app, "timeline_add", content="The gate squeaks", at="2026-06-08 09:00")
+    leaning = ask(app, "timeline_search", query="the gate in june 2026", entry_types=["raw"])
+    assert refs(leaning) == [june.facts["ref"], may.facts["ref"]]
+    assert "read from 'in june 2026': entries of that time count for more." in leaning.text
+    assert leaning.facts["leans"]
+    cut = ask(app, "timeline_search", query="the gate", when="june 2026", entry_types=["raw"])
+    assert refs(cut) == [june.facts["ref"]]
+    alone = ask(app, "timeline_search", query="what happened in june 2026", entry_types=["raw"])
+    assert refs(alone) == [june.facts["ref"]]
+    assert not alone.facts["leans"]
+
+
 def test_show_me_my_progress_this_month(app, autumn):
     """The second: the month that goes on is computed, marked partial, and stored nowhere."""
     answer = ask(app, "timeline_range", start="2026-11-01", end="today", level="monthly")

@@ -100,11 +100,18 @@ class TimelineHit(Struct, frozen=True, kw_only=True):
 
 
 class TimelineFound(Struct, frozen=True, kw_only=True):
-    """What a search found, best first. interval: the time it kept to, phrase: as it was asked."""
+    """What a search found, best first.
+
+    Attributes:
+        interval: The time it kept to, or leaned to.
+        phrase: The words of the question that it was read from.
+        leans: Whether entries of other times are found too.
+    """
 
     hits: tuple[TimelineHit, ...]
     interval: Interval | None = None
     phrase: str = ""
+    leans: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -130,37 +137,49 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
         if not 1 <= limit <= MOST:
             raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST}.")
         kinds = parse_kinds(types)
-        journal, phrase = self.rollups.journal, ""
+        journal, phrase, whole = self.rollups.journal, "", query
         if interval is None and query.strip():
             read = find_when(query, now=journal.clock(), zone=journal.zone)
             if not read.vague:  # else its bounds are a guess, and would hide entries
                 interval, phrase = read.interval, read.phrase
                 query = read.text or query
-        within = interval or Interval()
         where = Filter(
-            interval=within,
+            interval=interval or Interval(),
             journals=(JOURNAL,),
             kinds=indexed_kinds(kinds),
             written_before=before,
         )
-        if not query.strip() and before is not None:
-            return self._read(self.finder().newest(where, limit), interval)
         if not query.strip():
-            listed = journal.list_entries(within, types=kinds, limit=limit)
-            hits = tuple(TimelineHit(entry=x) for x in journal.whole_of(listed.entries))
-            return TimelineFound(hits=hits, interval=interval)
-        found = replace(self._asked(query, where, limit), phrase=phrase)
+            return self._listed(where, interval, kinds, limit)
         words = _WORD.findall(query.casefold())
+        is_of_a_time = _OF_A_TIME.issuperset(words)
+        if phrase and not is_of_a_time:
+            # People write about other days than the one they write on.
+            everywhere = replace(where, interval=Interval())
+            found = self._asked(whole, everywhere, limit, leans_to=interval)
+        else:
+            found = self._asked(query, where, limit)
+        found = replace(found, phrase=phrase)
+        by_words = not is_of_a_time and any(
+            hit.by != "meaning" and where.interval.holds(hit.at) for hit in found.hits
+        )
         if "profile" in words and _OF_THE_PROFILE.issuperset(words):
             found = self._with_profile(found, where, limit)
-        if before is not None:
-            # All else about a time is computed now, from all that is there now.
-            return found
-        is_of_a_time = _OF_A_TIME.issuperset(words)
-        by_words = any(hit.by != "meaning" for hit in found.hits) and not is_of_a_time
-        if interval is None or by_words:
+        # As of a time nothing more: all else about a time is computed now, from all that is there.
+        if interval is None or by_words or before is not None:
             return found
         return self._of_the_time(found, interval, kinds, limit)
+
+    def _listed(
+        self, where: Filter, interval: Interval | None, kinds: tuple[str, ...], limit: int
+    ) -> TimelineFound:
+        """What lies in a time, newest first."""
+        if where.written_before is not None:
+            return self._read(self.finder().newest(where, limit), interval)
+        journal = self.rollups.journal
+        listed = journal.list_entries(where.interval, types=kinds, limit=limit)
+        hits = tuple(TimelineHit(entry=x) for x in journal.whole_of(listed.entries))
+        return TimelineFound(hits=hits, interval=interval)
 
     def _with_profile(self, found: TimelineFound, where: Filter, limit: int) -> TimelineFound:
         """The same with the profile before it: a question that names it, not what is in it."""
@@ -174,11 +193,12 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
         same = next((x for x in found.hits if x.ref == profile.ref), TimelineHit(entry=profile))
         return replace(found, hits=(same, *others)[:limit])
 
-    def _asked(self, query: str, where: Filter, limit: int) -> TimelineFound:
+    def _asked(
+        self, query: str, where: Filter, limit: int, *, leans_to: Interval | None = None
+    ) -> TimelineFound:
         from commonplace.search.finder import SearchQuestion
 
-        interval = None if where.interval == Interval() else where.interval
-
+        interval = leans_to if where.interval == Interval() else where.interval
         found = self.finder().find(
             SearchQuestion(
                 text=query,
@@ -187,9 +207,10 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
                 floor=policy.TIMELINE_FLOOR,
                 policy=policy.TIMELINE,
                 fitting=policy.fitting_kinds(interval),
+                preferred_time=leans_to,
             )
         )
-        return self._read(found, interval)
+        return replace(self._read(found, interval), leans=leans_to is not None)
 
     def _read(self, found: Found, interval: Interval | None) -> TimelineFound:
         hits = tuple(x for hit in found.hits if (x := self._hit(hit)) is not None)

@@ -126,6 +126,8 @@ def found_answer(
     share = share_of(len(found.hits))
     shown = [(hit, excerpt(hit.entry.content, query, share)) for hit in found.hits]
     lines = [*as_of_lines(before, zone), *time_lines(found.interval, zone, found.phrase)]
+    if found.leans:
+        lines[-1] += ": entries of that time count for more."
     lines += [CAUTION] if shown else [NOTHING]
     for number, (hit, text) in enumerate(shown, 1):
         score = "" if hit.score is None else f" [{hit.score:.3f}]"
@@ -139,6 +141,7 @@ def found_answer(
             "count": len(shown),
             "interval": interval_facts(found.interval),
             "read_from": opening(found.phrase, 120),
+            "leans": found.leans,
             "results": [_hit_facts(hit, zone, text, explain=explain) for hit, text in shown],
             **as_of_facts(before),
         },
