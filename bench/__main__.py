@@ -312,6 +312,7 @@ def _of_private(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) 
     if "writes" in parts:
         _say("Writes")
         yield writes.write_figure(home, entries=plan.entries, repetitions=plan.writes)
+        yield catching_up.words_figure(scratch, entries=plan.entries)
         yield from catching_up.busy_figures(
             cache, scratch, entries=plan.entries, repetitions=plan.writes
         )

@@ -5,6 +5,7 @@ Never waits for all of it: rates are measured on slices, at its beginning and at
 
 from __future__ import annotations
 
+import threading
 import time
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -16,10 +17,11 @@ from bench.homes import Home
 from bench.logs import copied, foreign_home, seen_home
 from bench.sessions import OURS, session
 from commonplace.core.values import Drop, Put, Since
+from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
-from commonplace_testing import ReadySlot
+from commonplace_testing import ReadySlot, a_doc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,6 +39,7 @@ _SLICE_S = 30.0
 _HEARD_AT_ONCE = 512
 _BETWEEN_SEARCHES_S = 0.2
 _WRITE_WORDS = 120
+_BATCHES_WAITED = 1.5
 _WRITE_WAITS_MS = _SEARCH_WAITS_MS = 30.0
 
 
@@ -90,6 +93,45 @@ def busy_figures(cache: Path, scratch: Path, *, entries: int, repetitions: int) 
             rule=f"the same without + {more_ms:.0f} ms",
             note=note,
         )
+
+
+def words_figure(scratch: Path, *, entries: int) -> Figure:
+    """Writes of one entry into an index while the words of many are filed; one batch of those."""
+    batches: list[float] = []
+    amid: list[float] = []
+    index = SqliteIndex(lambda _owner: scratch / "words")
+    mine = index.of_owner("bench")
+    puts = [
+        Put(a_doc(f"log:{number}", text, minutes=-number))
+        for number, text in enumerate(islice(make_texts(seed=12), entries))
+    ]
+
+    def apply(some: Sequence[Put], source: str, took: list[float]) -> None:
+        began = time.perf_counter()
+        mine.apply(some, source=source)
+        took.append((time.perf_counter() - began) * 1000)
+
+    def file(start: int, end: int) -> None:
+        for first in range(start, end, policy.APPLY_BATCH):
+            apply(puts[first : first + policy.APPLY_BATCH], "log", batches)
+
+    file(0, entries // 4)
+    floor = Spread.of(batches)
+    filing = threading.Thread(target=file, args=(entries // 4, entries))
+    filing.start()
+    while filing.is_alive():
+        apply([Put(a_doc(f"own:{len(amid)}", puts[0].doc.text))], "", amid)
+        time.sleep(_BETWEEN_SEARCHES_S / 4)
+    index.close()
+    return Figure(
+        name=f"a write into the index while {entries:,} are filed",
+        unit="ms",
+        measured=Spread.of(amid),
+        floor=floor,
+        limit=floor.median * _BATCHES_WAITED,
+        rule=f"{_BATCHES_WAITED} x a batch of them",
+        note=f"words alone; {len(amid)} writes, {max(amid):.0f} ms at most.",
+    )
 
 
 class _Work:

@@ -40,6 +40,7 @@ from commonplace.index.sqlite.docs import (
 )
 from commonplace.index.sqlite.file import IndexFile, empty, queries
 from commonplace.index.sqlite.meaning import Meaning
+from commonplace.index.sqlite.turns import turn
 from commonplace.index.sqlite.watermarks import EncoderRow
 
 if TYPE_CHECKING:
@@ -147,9 +148,12 @@ class SqliteOwnerIndex:
         mark: str | None = None,
         since: Since | None = None,
     ) -> None:
-        """Make these changes in one transaction; see the port. Raises: Unavailable, Invalid."""
+        """Make these changes in one transaction; see the port. Raises: Unavailable, Invalid.
+
+        What a source hands over lets all other changes go first.
+        """
         with self._file.using(write=True) as (conn, opened):
-            with transaction(conn):
+            with turn(self._file.folder, is_urgent=not source), transaction(conn):
                 for change in changes:
                     if isinstance(change, Drop):
                         drop_doc(conn, self._sql, change.ref)
@@ -192,7 +196,7 @@ class SqliteOwnerIndex:
         from commonplace.index.scoring.vectors import checked_passages
 
         with self._file.using(write=True) as (conn, opened):
-            with transaction(conn):
+            with turn(self._file.folder, is_urgent=True), transaction(conn):
                 encoder = self._find_encoder(conn, identity)
                 dimensions = None if encoder is None else encoder.dimensions
                 for each in encoded:
