@@ -28,7 +28,7 @@ ROOMS = {
     "src/commonplace/core": 10500,
     "src/commonplace/db": 1250,
     "src/commonplace/doors": 1750,
-    "src/commonplace/doors/cli": 6900,
+    "src/commonplace/doors/cli": 7000,
     "src/commonplace/doors/demos": 250,
     "src/commonplace/doors/doctor": 750,
     "src/commonplace/doors/hooks": 750,
