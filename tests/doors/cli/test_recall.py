@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.doors.terminal import facts, run, write
+from tests.doors.terminal import facts, on_screen, run, write
 
 
 @pytest.fixture
@@ -231,3 +231,29 @@ def test_status_tells_summaries_apart_from_entries(no_weights):
     assert (row["entries"], row["summaries"]) == (2, 5)
     assert row["last_write"].startswith("2024-03-05T10:25")
     assert "timeline has 5 summaries besides." in run("status").stdout
+
+
+@pytest.fixture
+def half_about_lamps(known_weights, monkeypatch):
+    """Some entries about lamps, and many about something else."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("LINES", "100")  # no pager
+    for n in range(4):
+        run("log", f"The harbour lamps were repaired, part {n} of the work.")
+    for n in range(30):
+        run("log", f"Counted the sacks of flour in the bakery, row {n}.")
+    run("reindex")  # else a busy machine compares words alone
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+def test_a_list_ends_where_fitting_ends(half_about_lamps):
+    """On a terminal what fits less is counted; --all, a limit and a pipe have it as ever."""
+    asked = ("recall", "who repaired the lamps")
+    lines = on_screen(*asked).splitlines()
+    shown = [line for line in lines if "lamps" in line]
+    assert len(shown) == 4
+    assert not any("flour" in line for line in lines)
+    assert any(re.fullmatch(r"\d+ less likely: `--all`", line) for line in lines)
+    assert sum("flour" in line for line in on_screen(*asked, "--all").splitlines()) > 6
+    assert len(facts(*asked)["items"]) == 10
+    assert len(facts(*asked, "-n", "12")["items"]) == 12

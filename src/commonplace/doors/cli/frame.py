@@ -40,7 +40,7 @@ _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _SETTINGS = "commonplace.settings"
 _settings_now: ContextVar[Settings | None] = ContextVar("_settings_now", default=None)
 
-ALL_COMMANDS = "commonplace.all"
+ALL_COMMANDS = "commonplace.help.all"
 """Set in a context's `meta` where its help is to list every command."""
 
 _T = TypeVar("_T")

@@ -12,7 +12,9 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_EXPIRES, _FORM, _NO_UNDO, _YES = (f"commonplace.{x}" for x in ("expires", "form", "undo", "yes"))
+_ALL, _EXPIRES, _FORM, _NO_UNDO, _YES = (
+    f"commonplace.option.{x}" for x in ("all", "expires", "form", "undo", "yes")
+)
 _FLAGS = "commonplace.flags"
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
@@ -188,6 +190,14 @@ def supersedes_option(command: _Command) -> _Command:
     )
     decorated: _Command = supersedes(yes(command))
     return decorated
+
+
+all_option = click.option("--all", is_flag=True, **_noted(_ALL), help="Show what fits less, too.")
+
+
+def says_all() -> bool:
+    """Whether what fits less is wanted too."""
+    return bool(_given(_ALL))
 
 
 def says_yes() -> bool:

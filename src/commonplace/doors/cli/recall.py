@@ -43,6 +43,7 @@ recall = VerbCommand(
     argument=click.Argument(["query"], nargs=-1, required=True),
     defaults={"limit": 10, "budget_tokens": 1500},  # a screen, whole
     files=file_quickly,
+    folds=True,
 ).command()
 
 
