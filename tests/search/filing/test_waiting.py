@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import sys
 import threading
 
@@ -108,3 +110,34 @@ def test_a_part_is_enough_when_the_rest_takes_its_time(opened, index, monkeypatc
     finally:
         going.set()
     until(lambda: filing.refresh(PATIENCE_S) == (), "all to be filed")
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["first", "later"])
+def test_a_filing_that_is_killed_leaves_nothing_out(opened, index, monkeypatch, is_first):
+    """After each of its transactions in turn: the newest are there, and the next search has all."""
+    monkeypatch.setattr(policy, "APPLY_BATCH", 2)
+    apply = index.apply
+    for killed_after in range(5):
+        lived = itertools.count()
+
+        def dies(changes, lived=lived, killed_after=killed_after, **given):
+            if next(lived) == killed_after:
+                raise KeyboardInterrupt
+            apply(changes, **given)
+
+        name = f"n{killed_after}{is_first}"
+        source = OneSource(f"{name}:", prefix=f"{name}:")
+        if not is_first:
+            source.put(a_doc(f"{name}:old", f"harbour{name}", minutes=-1))
+            opened(source).catch_up()
+        for number in range(6):
+            source.put(a_doc(f"{name}:{number}", f"harbour{name}", minutes=number))
+        monkeypatch.setattr(index, "apply", dies)
+        with contextlib.suppress(KeyboardInterrupt):
+            opened(source).catch_up()
+        monkeypatch.setattr(index, "apply", apply)
+        there = {f"{name}:{number}" for number in range(max(6 - 2 * killed_after, 0), 6)}
+        there |= set() if is_first else {f"{name}:old"}
+        assert words_of(index, f"harbour{name}") == there
+        assert opened(source).refresh(PATIENCE_S) == ()
+        assert words_of(index, f"harbour{name}") == set(source.docs)

@@ -58,6 +58,7 @@ from commonplace.journals.private.places import (
     EntryPlace,
     entry_in,
     find_linked,
+    is_another_users,
     lexical_place,
     list_day,
     list_days,
@@ -419,9 +420,13 @@ class PrivateJournal:
         return project_root(path, base=path.parent, hidden=self._hidden)
 
     def list_from_repository(self, root: Root) -> list[PrivateEntry]:
-        """The entries of one root that are a repository's word, the latest names first."""
-        found = self._readable(self._places_newest_first(root))
-        return [entry for entry in found if entry.word != OWN]
+        """The entries of one root that are a repository's word, the latest names first.
+
+        Reads no other: that took `doctor` a third of its time over notes.
+        """
+        whose = self.words.asked()
+        places = (x for x in self._places_newest_first(root) if whose(x, _is_anothers(x)))
+        return [entry for entry in self._readable(places, whose) if entry.word != OWN]
 
     def _places_newest_first(self, root: Root) -> Iterator[EntryPlace]:
         return (
@@ -631,6 +636,13 @@ class PrivateJournal:
         from commonplace.journals.private.repair import repair_root
 
         return [x for root in self._roots for x in repair_root(root, self.ignored, self.copies)]
+
+
+def _is_anothers(place: EntryPlace) -> bool:
+    try:
+        return is_another_users(os.lstat(place.path).st_uid)
+    except OSError:  # gone meanwhile
+        return False
 
 
 def _current(place: EntryPlace, expected: str | None) -> tuple[bytes, os.stat_result]:
