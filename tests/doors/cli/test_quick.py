@@ -12,6 +12,7 @@ from tests.doors.terminal import facts, run
 from commonplace.journals.table import JOURNALS
 
 SLOW = ["numpy", "onnxruntime", "tokenizers", "pydantic", "mcp", "rich"]
+SLOW += ["commonplace.core.when.inside_words"]  # patterns that read a question
 VERBS = [f"commonplace.verbs.{row.name}.{x}" for row in JOURNALS for x in ("service", "verbs")]
 
 
