@@ -23,9 +23,6 @@ OURS = (
 
 _NAMESPACES = frozenset(prefix.strip("_") for prefix in OURS)
 
-OF_THE_PLUGIN = "mcp__plugin_commonplace_commonplace__"
-"""The same where the server came with our plugin: Claude Code names the plugin too."""
-
 BRIEF = "commonplace-brief"
 """The tag around the brief that a session of ours begins with."""
 
