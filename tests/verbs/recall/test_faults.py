@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.patience import until
 from tests.verbs.recall_world import ask, refs
 
 from commonplace.core.errors import CommonplaceError
@@ -158,6 +159,10 @@ def test_a_locked_chronicle_is_waited_for_once(world, monkeypatch):
     with held(world.chronicle_path):
         app = world.open()
         ask(app, "process_thoughts", feelings=PRIVATE)
+        until(  # a busy machine may need longer than the short wait for the other journals too
+            lambda: ask(app, "recall", query="harbour").facts["missing"] == ["chronicle"],
+            "all but the locked journal to be filed",
+        )
         for _ in range(2):
             answer = ask(app, "recall", query="harbour")
             assert len(refs(answer)) == 2
