@@ -687,3 +687,59 @@ def test_the_box_without_script(serve, chromium):
         expect(page.locator(".note").first).to_contain_text("Kept: The harbour is calm")
         page.get_by_role("button", name="Undo").click()
         expect(page.locator(".note").first).to_contain_text("Deleted")
+
+
+def test_what_is_new_is_reviewed_by_keys(serve, chromium):
+    """Kept and forgotten on one key each, both taken back until the ten seconds are over."""
+    with journals() as app:
+        for name in ("first", "second", "third"):
+            log(app, f"The {name} berth was moved to the northern quay")
+    served = serve()
+    with opened(chromium, served) as page:
+        page.clock.install()
+        page.reload()
+        rows = page.locator("#new").locator("xpath=../..").locator("li[data-ref]:visible")
+        expect(rows).to_have_count(3)
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("k")
+        expect(rows).to_have_count(2)
+        page.keyboard.press("x")
+        expect(rows).to_have_count(1)
+        expect(page.locator(".note")).to_contain_text("in 10 s")
+        page.clock.run_for(3000)
+        expect(page.locator(".note")).to_contain_text("in 7 s")
+        page.keyboard.press("u")
+        expect(rows).to_have_count(2)
+        page.keyboard.press("x")
+        expect(rows).to_have_count(1)
+        page.clock.run_for(11000)
+        expect(page.locator(".note")).to_contain_text("Nothing of the text is left.")
+        page.keyboard.press("u")
+        expect(rows).to_have_count(2)
+        page.reload()
+        expect(rows).to_have_count(2)
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("x")
+        expect(rows).to_have_count(1)
+        visit(page, served, "/health")  # a page that is closed forgets nothing
+        visit(page, served, "/")
+        expect(rows).to_have_count(2)
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("e")
+        expect(page.locator("h1")).to_have_text("Edit")
+
+
+def test_what_is_new_is_reviewed_without_script(serve, chromium):
+    """By the buttons of its row."""
+    with journals() as app:
+        log(app, "The berth was moved to the northern quay")
+    served = serve()
+    with opened(chromium, served, java_script_enabled=False) as page:
+        page.locator("li[data-ref]").hover()
+        page.get_by_role("button", name="Keep").click()
+        expect(page.locator("#new")).to_contain_text("nothing new")
+        page.get_by_role("button", name="Undo").click()
+        page.locator("li[data-ref]").hover()
+        page.get_by_role("link", name="Forget").click()
+        page.get_by_role("button", name="Forget it for good").click()
+        expect(page.locator("h1")).to_have_text("Forgotten")

@@ -9,7 +9,7 @@ import zipfile
 
 from starlette.testclient import TestClient
 from tests.doors.web.test_entry import form_of
-from tests.doors.web.web_world import ADDRESS, csrf_of, words_of
+from tests.doors.web.web_world import ADDRESS, aside_of, csrf_of, words_of
 
 from commonplace.doors.last_examination import examine_if_due, find_examination
 
@@ -98,13 +98,11 @@ def test_a_download_has_no_name_once_it_is_sent(world, browser):
 
 def test_the_brief_of_the_folder_stands_on_the_first_page(world, browser):
     """As a session that begins there now is told it."""
-    assert "What an assistant is told when a session begins now" not in words_of(browser.get("/"))
+    assert "What the next session is told" not in words_of(browser.get("/"))
     world.call("chronicle", "add_entry", message="deployed the harbour")
     words = words_of(browser.get("/"))
-    told = words.partition("What an assistant is told when a session begins now")[2].partition(
-        "Last entries"
-    )[0]
-    assert told.strip() == "Done here last deployed the harbour"
+    told = words.partition("What the next session is told")[2]
+    assert "Done here last 12:00 deployed the harbour Correct" in told
 
 
 def test_what_the_doctor_found_stands_on_the_first_page(world, browser):
@@ -112,15 +110,15 @@ def test_what_the_doctor_found_stands_on_the_first_page(world, browser):
     world.call("chronicle", "add_entry", message="deployed")
     home = world.app.settings.home
     os.chmod(home, 0o755)
-    assert "commonplace doctor found" not in words_of(browser.get("/"))
+    assert "commonplace doctor found" not in aside_of(browser.get("/"))
     found = browser.get("/health/doctor").text.count('class="warning"')
     problems = "1 problem" if found == 1 else f"{found} problems"
-    words = words_of(browser.get("/"))
+    words = aside_of(browser.get("/"))
     assert f"commonplace doctor found {problems} at 12:00." in words
     assert "can be read by other users" in words
     os.chmod(home, 0o700)
     browser.get("/health/doctor")
-    assert "can be read by other users" not in words_of(browser.get("/"))
+    assert "can be read by other users" not in aside_of(browser.get("/"))
 
 
 def test_a_look_is_due_once_a_day(world):

@@ -69,8 +69,18 @@ def csrf_of(browser, page="/"):
     return found[1]
 
 
+def aside_of(page):
+    """The words of what stands beside a page's main part."""
+    beside = re.search(r"<aside(.*?)</aside>", page.text, re.DOTALL)
+    return words_of_html("<aside" + beside[1])
+
+
 def words_of(page):
     """The words of a page's main part, as they are read: no tags, one space between any two."""
-    main = page.text.partition("<main")[2].partition("</main>")[0]
-    words = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", "<" + main)).split())
+    return words_of_html("<" + page.text.partition("<main")[2].partition("</main>")[0])
+
+
+def words_of_html(text):
+    """The words of a piece of HTML, likewise."""
+    words = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split())
     return re.sub(r" ([.,;:])", r"\1", words)  # as it stands behind a link

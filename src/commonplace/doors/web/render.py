@@ -50,6 +50,7 @@ def environment() -> Environment:
     made.filters["urlencode"] = lambda text: quote(shown_now(text), safe="")
     made.filters["kind"] = kind_of
     made.filters["time"] = time_of
+    made.filters["since"] = since
     made.filters["clock"] = clock_of
     made.filters["instant"] = instant_of
     made.filters["day"] = day_of
@@ -85,6 +86,17 @@ def time_of(at: datetime, visit: Visit) -> Markup:
     else:
         said = f"{local.day} {local:%b}{f' {local.year}' if local.year != now.year else ''}"
     return _timed(at, visit.zone, said)
+
+
+def since(at: datetime, visit: Visit) -> str:
+    """Since when, within a sentence: 17:42, yesterday, 18:20, Tuesday, 9:05, 12 November."""
+    local, now = at.astimezone(visit.zone), visit.now.astimezone(visit.zone)
+    days = (now.date() - local.date()).days
+    clock = f"{local:%H:%M}"
+    day = "yesterday" if days == 1 else f"{local:%A}" if days < _WEEK else f"{local.day} {local:%B}"
+    if not days:
+        return clock
+    return day if clock == "00:00" else f"{day}, {clock}"
 
 
 def clock_of(at: datetime, visit: Visit) -> Markup:

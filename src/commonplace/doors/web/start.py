@@ -104,7 +104,7 @@ async def _serve(
 def _open_first(app: App) -> None:
     """Open the files that the first page reads, while the server and the browser start."""
     with suppress(Exception):  # the page says what is wrong
-        environment().get_template("home.html")
+        environment().get_template("today.html")
         import_module(row_of("home").handler.partition(":")[0])
         service = app.recall.service()
         service.list_in(None, within=service.written(Filter()), limit=1)

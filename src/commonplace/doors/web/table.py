@@ -32,7 +32,9 @@ class PageRow(NamedTuple):
 _PAGES = "commonplace.doors.web.pages"
 
 PAGES: tuple[PageRow, ...] = (
-    PageRow("home", "/", f"{_PAGES}.home:home", "Today"),
+    PageRow("home", "/", f"{_PAGES}.today:home", "Today"),
+    PageRow("seen", "/today/seen", f"{_PAGES}.today:seen", writes=True),
+    PageRow("finish", "/today/done", f"{_PAGES}.today:finish", writes=True),
     PageRow("search", "/search", f"{_PAGES}.search:search", "Search"),
     PageRow("calendar", "/calendar", f"{_PAGES}.calendar:today", "Calendar"),
     PageRow("period", "/calendar/{key}", f"{_PAGES}.calendar:period"),

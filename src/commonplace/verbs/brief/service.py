@@ -267,6 +267,11 @@ _MARKED = re.compile(
 )
 
 
+def without_mark(line: str) -> str:
+    """What is to be done, less the words that mark it so; the whole line where that is all."""
+    return _MARK.sub("", line, count=1).strip() or line
+
+
 def find_open(items: Sequence[BriefItem]) -> list[BriefItem]:
     """What is marked as still to do and was not marked as done since, newest first.
 

@@ -304,6 +304,8 @@ class TodayService(Struct, frozen=True, kw_only=True):
             text = f"Searches compare words alone, not meaning: {encoder.why}"
             yield WaitingThing(kind="encoder", text=text)
             return
+        if encoder.state == "loading":  # it is about to read them
+            return
         try:
             pending = self.recall.index.counts(encoder.identity).pending
         except CommonplaceError:

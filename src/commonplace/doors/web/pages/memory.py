@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.errors import Denied, Invalid
 from commonplace.core.text import opening
 from commonplace.doors.web.pages.entry import ref_of
-from commonplace.doors.web.visit import Redirect, WebPage
+from commonplace.doors.web.visit import Redirect, UndoOffer, WebPage
 from commonplace.journals.memory.entry import parse_ref, version_of
 from commonplace.journals.memory.records import KINDS, JournalEntry, Record, RecordDraft, Todo
 
@@ -77,9 +77,18 @@ def tick(visit: Visit) -> Redirect:
         kind=kind, fields={"done": is_done}, ref_id=ref_id, expected=visit.value("version")
     )
     done = visit.app.memory.service().save(draft)
+    is_home = visit.value("from") == "home"
+    offer = None
+    if (record := done.saved.record) is not None:
+        back = {"ref": ref_of(visit), "version": version_of(record)}
+        back |= {"done": "0" if is_done else "1", "from": visit.value("from")}
+        offer = UndoOffer(page="tick", fields=back)
     return Redirect(
-        to=visit.url("memory", kind="todo", after=visit.value("after")),
+        to=visit.url("home")
+        if is_home
+        else visit.url("memory", kind="todo", after=visit.value("after")),
         notes=("Done." if is_done else "It is open again.", *done.notes),
+        offer=offer,
     )
 
 

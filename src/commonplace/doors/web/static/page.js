@@ -162,9 +162,45 @@ document.addEventListener("keydown", (event) => {
   does[event.key]();
 });
 
+// "k" takes a row away at once, and brings it back by "u".
+document.addEventListener("submit", (event) => {
+  const form = event.target.closest("form[data-keep]");
+  if (!form) return;
+  event.preventDefault();
+  const row = form.closest("li");
+  const send = (act) => {
+    const body = new URLSearchParams(new FormData(form));
+    body.set("do", act);
+    body.set("quiet", 1);
+    return fetch(form.action, { method: "POST", body, keepalive: true }).then((answer) => {
+      if (!answer.ok) throw new Error(answer.statusText);
+    });
+  };
+  if (row.classList.contains("selected")) move(rows().at(-1) === row ? -1 : 1);
+  row.hidden = true;
+  hidden.add(row.dataset.ref);
+  const show = () => {
+    hidden.delete(row.dataset.ref);
+    for (const each of document.querySelectorAll(".rows > li")) if (each.dataset.ref === row.dataset.ref) each.hidden = false;
+  };
+  const one = {
+    back: () => {
+      going.splice(going.indexOf(one), 1);
+      send("new").then(show);
+    },
+  };
+  going.push(one);
+  send("keep").catch(() => {
+    going.splice(going.indexOf(one), 1);
+    show();
+    told("It was not kept: the server did not take it.");
+  });
+});
+
 // "x" hides a row at once, and forgets it after ten seconds unless it is undone or the page closed.
 const SECONDS = 10;
 const going = [];
+const hidden = new Set();
 const undo = () => {
   const last = going.at(-1);
   if (last) last.back();
@@ -224,7 +260,6 @@ document.addEventListener("click", (event) => {
   going.push(one);
   say();
 });
-const hidden = new Set();
 
 // What is in #live is shown again when another program wrote something.
 if (document.getElementById("live") && document.body.dataset.live) {
@@ -232,7 +267,13 @@ if (document.getElementById("live") && document.body.dataset.live) {
   let isOld = false;
   const refresh = async () => {
     const answer = await fetch(location.href);
+    const beside = answer.clone();
     const fresh = answer.ok && (await part(answer, "live"));
+    const aside = document.getElementById("beside");
+    if (aside && answer.ok && !aside.contains(document.activeElement)) {
+      const now = await part(beside, "beside");
+      if (!now.isEqualNode(aside)) aside.replaceWith(now);
+    }
     const now = document.getElementById("live");
     // Nothing moves under a reader who is in the middle of it; it waits until they leave.
     isOld = now.contains(document.activeElement);

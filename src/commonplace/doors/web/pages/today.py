@@ -1,0 +1,219 @@
+"""Today: what is new, what a session is told, what is open, what was on this day, what waits.
+
+Decides nothing of that: `verbs/today` does, for the command line too.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from commonplace.core.clock import day_of, start_of_day
+from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.text import opening
+from commonplace.core.values import Filter, Interval
+from commonplace.doors.last_examination import find_examination
+from commonplace.doors.web.charts import DayCell, heat_of, heatmap
+from commonplace.doors.web.pages.entry import ref_of
+from commonplace.doors.web.visit import Redirect, UndoOffer, WebPage
+from commonplace.journals.memory.entry import parse_ref, version_of
+from commonplace.verbs.brief.render import TITLES
+from commonplace.verbs.brief.service import without_mark
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.doors.web.visit import Visit
+    from commonplace.verbs.today.service import News, OpenThing, ProjectBrief
+
+EARLIER = 8
+"""Entries that are listed below what is new."""
+
+FOLDED_AFTER = 7
+"""Lines of a brief that are shown at once."""
+
+WEEKS = 53
+
+_SHOWN = 280
+
+
+def home(visit: Visit) -> WebPage:
+    """The first page."""
+    service = visit.app.today()
+    news = service.news()
+    within = service.recall.written(Filter())
+    days = _days(visit, within)
+    briefs = service.briefs()
+    examination = find_examination(visit.app) if visit.shows_paths else None
+    return WebPage(
+        template="today.html",
+        title="Commonplace",
+        values={
+            "current": "home",
+            "news": news,
+            "projects": [_new(visit, each) for each in news.projects],
+            "earlier": _earlier(visit, news, within),
+            "may_write": visit.visitor.may_write,
+            "briefs": [_told(visit, each) for each in briefs],
+            "open_things": [_open(visit, each) for each in service.open_things(briefs)],
+            "on_this_day": service.on_this_day(),
+            "waiting": service.waiting(),
+            "problems": examination.report.problems if examination else [],
+            "examined": examination.at if examination else None,
+            "chart": heatmap([cell for cell, _ in days]),
+            "total": sum(count for _, count in days),
+        },
+    )
+
+
+def seen(visit: Visit) -> Redirect | WebPage:
+    """Note that something was seen, all of it, or that it is new again."""
+    marks = visit.app.today().seen
+    act = visit.value("do")
+    if act == "all":
+        before = marks.read(visit.now).until.timestamp()
+        until = _instant(visit) + timedelta(microseconds=1)  # what was written just then, too
+        marks.keep_until(until, visit.now)
+        offer = UndoOffer(page="seen", fields={"do": "back", "at": str(before)})
+        return Redirect(to=visit.url("home"), notes=("All of it is seen.",), offer=offer)
+    if act == "back":
+        marks.keep_until(_instant(visit), visit.now)
+        return Redirect(to=visit.url("home"))
+    ref = ref_of(visit)
+    if act == "new":
+        marks.drop([ref])
+    else:
+        marks.keep([ref], visit.now)
+    if visit.value("quiet"):  # the script shows it itself
+        return WebPage(template="kept.html", title="Kept", is_whole=False)
+    if act == "new":
+        return Redirect(to=visit.url("home"))
+    offer = UndoOffer(page="seen", fields={"do": "new", "ref": ref})
+    return Redirect(to=visit.url("home"), notes=("Kept: seen and right.",), offer=offer)
+
+
+def finish(visit: Visit) -> Redirect:
+    """Log that a line which says what is to do is done, so that no brief has it as open."""
+    what = visit.value("what")
+    if not what:
+        raise Invalid("This form says nothing that is to be done.", hint="Load the page again.")
+    tool = visit.app.toolset("chronicle").tool("add_entry")
+    answer = tool.call({"message": f"Done: {what}"})
+    visit.app.today().seen.keep([*answer.written], visit.now)
+    visit.app.brief.refresh()
+    ((ref, version),) = answer.written.items()
+    return Redirect(
+        to=visit.url("home"),
+        notes=(f"Done: {opening(what, 80)}",),
+        offer=UndoOffer(page="delete", fields={"ref": ref, "version": version}),
+    )
+
+
+def _instant(visit: Visit) -> datetime:
+    """The instant that the form names. Raises: Invalid."""
+    try:
+        at = datetime.fromtimestamp(float(visit.value("at")), UTC)
+    except (ValueError, OverflowError, OSError) as exc:
+        raise Invalid("This form names no time.", hint="Load the page again.") from exc
+    return min(at, visit.now)
+
+
+def _new(visit: Visit, project: Any) -> dict[str, Any]:
+    """What is new of a project: entries and sessions among each other, newest first."""
+    rows: list[dict[str, Any]] = [
+        {"at": hit.doc.at, "ref": hit.doc.ref, "hit": hit} for hit in project.hits
+    ]
+    rows += [
+        {
+            "at": each.at,
+            "ref": each.session.ref,
+            "hit": None,
+            "title": visit.shown_opening(each.title, _SHOWN),
+            "messages": each.session.messages,
+        }
+        for each in project.sessions
+    ]
+    clients = sorted({each.session.client for each in project.sessions})
+    return {
+        "name": visit.shown(project.name),
+        "rows": sorted(rows, key=lambda row: row["at"], reverse=True),
+        "clients": ", ".join(clients),
+        "sessions": len(project.sessions),
+    }
+
+
+def _earlier(visit: Visit, news: News, within: Filter) -> Sequence[Any]:
+    """What was written before, or was seen already."""
+    listed = tuple(hit.doc.ref for each in news.projects for hit in each.hits)
+    others = replace(within, excluded_refs=listed)
+    return visit.app.recall.service().list_in(None, within=others, limit=EARLIER).hits
+
+
+def _told(visit: Visit, brief: ProjectBrief) -> dict[str, Any]:
+    """A brief as the page shows it: its lines in order, the first of them before the fold."""
+    lines = [
+        {
+            "part": TITLES[part] if not n else "",
+            "at": datetime.fromtimestamp(item.at, UTC) if item.at else None,
+            "ref": item.ref,
+            "text": visit.shown_opening(item.text, _SHOWN),
+            "may_edit": visit.visitor.may_write and item.journal not in {"transcripts", "timeline"},
+        }
+        for part, items in brief.parts
+        for n, item in enumerate(items)
+    ]
+    return {
+        "name": visit.shown(brief.name),
+        "tokens": brief.tokens,
+        "most": brief.most,
+        "counts": [(TITLES[part], len(items)) for part, items in brief.parts],
+        "first": lines[:FOLDED_AFTER],
+        "rest": lines[FOLDED_AFTER:],
+        "left_out": [(TITLES[part], count) for part, count in brief.left_out],
+    }
+
+
+def _open(visit: Visit, thing: OpenThing) -> dict[str, Any]:
+    """Something to do, with what ticks it: the to-do's version, or the words to log as done."""
+    version = ""
+    if thing.is_todo:
+        with suppress(CommonplaceError):
+            record = visit.app.memory.journal.find(*parse_ref(thing.ref))
+            version = "" if record is None else version_of(record)
+    here = visit.app.settings.work_folder
+    is_here = here is not None and bool(thing.project) and visit.app.is_of_project(thing.project)
+    return {
+        "thing": thing,
+        "name": visit.shown(thing.name) if thing.project else "",
+        "text": visit.shown_opening(without_mark(thing.text), _SHOWN),
+        "version": version,
+        "may_finish": is_here and visit.visitor.may_write,
+    }
+
+
+def _days(visit: Visit, within: Filter) -> list[tuple[DayCell, int]]:
+    """The days of the last year, each with the number of its entries."""
+    last = day_of(visit.now, visit.zone)
+    first = last - timedelta(days=last.weekday(), weeks=WEEKS - 1)
+    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    starts = [start_of_day(day, visit.zone) for day in [*days, last + timedelta(days=1)]]
+    spans = [Interval(start=start, end=end) for start, end in pairwise(starts)]
+    counts = visit.app.recall.service().count_in(spans, within=within)
+    most = max(counts)
+    link = visit.url("period", key="")  # made once: a year of them takes 20 ms
+    return [
+        (
+            DayCell(
+                day=day,
+                heat=heat_of(count, most),
+                said=f"{day:%A}, {day.day} {day:%B} {day.year}: {count}",
+                link=f"{link}{day.isoformat()}",
+            ),
+            count,
+        )
+        for day, count in zip(days, counts, strict=True)
+    ]

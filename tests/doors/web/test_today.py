@@ -1,0 +1,158 @@
+"""Today: what assistants wrote is kept, corrected or forgotten; what is open is ticked."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from tests.doors.web.web_world import WebWorld, aside_of, csrf_of, words_of
+
+
+def log(world, message, **given):
+    """Log something as an assistant does; its ref."""
+    return world.call("chronicle", "add_entry", message=message, **given).facts["ref"]
+
+
+def new_of(page):
+    """The words of what is new."""
+    return words_of(page).partition("Since ")[2].partition(" What the next session")[0]
+
+
+def press(browser, form):
+    """Send a form of a page as its button does."""
+    fields = dict(re.findall(r'name="([\w]+)" value="([^"]*)"', form))
+    action = re.search(r'action="([^"]+)"', form)[1]
+    return browser.post(action, data={k: html.unescape(v) for k, v in fields.items()})
+
+
+def form_with(page, words):
+    """The form of a page that holds some words."""
+    forms = re.findall(r"<form.*?</form>", page.text, re.DOTALL)
+    return next(form for form in forms if words in form)
+
+
+def test_what_was_written_is_new_until_it_is_kept(world, browser):
+    """By its button, without script; and new again by Undo."""
+    log(world, "Moved the berths")
+    assert "yesterday 1 new" in new_of(browser.get("/"))
+    assert press(browser, form_with(browser.get("/"), 'data-key="k"')).status_code == 303
+    page = browser.get("/")
+    assert "nothing new" in new_of(page)
+    assert "Kept: seen and right." in words_of(page)
+    assert "Moved the berths" in words_of(page).partition("Earlier")[2]
+    press(browser, form_with(page, 'data-key="u"'))
+    assert "1 new" in new_of(browser.get("/"))
+
+
+def test_all_of_it_is_seen(world, browser):
+    """But for what is written after the page was shown; and back by Undo."""
+    log(world, "Moved the berths")
+    shown = form_with(browser.get("/"), "Mark all as seen")
+    world.clock.advance(60)
+    log(world, "Drew the harbour")
+    answer = press(browser, shown)
+    assert answer.status_code == 303
+    page = browser.get("/")
+    assert "Drew the harbour" in new_of(page).partition("Earlier")[0]
+    assert "Moved the berths" not in new_of(page).partition("Earlier")[0]
+    press(browser, form_with(page, 'data-key="u"'))
+    assert "2 new" in new_of(browser.get("/"))
+
+
+def test_what_was_seen_is_seen_in_another_browser(world, browser):
+    """It is kept with the owner, not with the browser, and outlives the command."""
+    ref = log(world, "Moved the berths")
+    browser.post("/today/seen", data={"csrf": csrf_of(browser), "do": "keep", "ref": ref})
+    assert "nothing new" in new_of(world.browser().get("/"))
+    again = WebWorld()
+    assert "nothing new" in new_of(again.browser().get("/"))
+    again.close()
+
+
+def test_what_was_corrected_is_new_no_longer(world, browser):
+    """Whoever put it right has seen it."""
+    ref = log(world, "Moved the berts")
+    version = world.app.amend.read_text(ref).version
+    given = {"csrf": csrf_of(browser), "ref": ref, "text": "Moved the berths", "version": version}
+    assert browser.post("/entry/save", data=given).status_code == 303
+    assert "nothing new" in new_of(browser.get("/"))
+
+
+def test_what_the_owner_wrote_on_the_page_is_not_new(browser):
+    """There is nothing to review in it."""
+    browser.post("/written", data={"csrf": csrf_of(browser), "do": "write", "text": "Sailed out"})
+    page = browser.get("/")
+    assert "nothing new" in new_of(page)
+    assert "Sailed out" in words_of(page).partition("Earlier")[2]
+
+
+def test_a_to_do_is_ticked_and_opened_again(world, browser):
+    """From the first page, and back to it."""
+    world.call("memory-write", "memory_save", kind="todo", title="Water the plants")
+    page = browser.get("/")
+    assert "Water the plants" in aside_of(page)
+    assert press(browser, form_with(page, "Done: Water")).headers["location"] == "/"
+    page = browser.get("/")
+    assert "Water the plants" not in aside_of(page)
+    press(browser, form_with(page, 'data-key="u"'))
+    assert "Water the plants" in aside_of(browser.get("/"))
+
+
+def test_a_line_that_is_to_be_done_is_ticked(world, browser):
+    """By logging that it is done, which is taken back by Undo."""
+    log(world, "TODO: remove the old exporter")
+    browser.get("/")
+    world.app.brief.refresh()
+    page = browser.get("/")
+    assert "remove the old exporter" in aside_of(page)
+    press(browser, form_with(page, "Done: remove"))
+    page = browser.get("/")
+    assert "remove the old exporter" not in aside_of(page)
+    press(browser, form_with(page, 'data-key="u"'))
+    world.app.brief.refresh()
+    assert "remove the old exporter" in aside_of(browser.get("/"))
+
+
+def test_a_year_ago(world, browser):
+    """With a link to that day."""
+    log(world, "The race was in the queue", at="2025-11-23 10:00")
+    page = browser.get("/")
+    assert "A year ago The race was in the queue" in aside_of(page)
+    assert 'href="/calendar/2025-11-23"' in page.text
+
+
+def test_what_was_remembered_is_words_on_the_first_page(world, browser):
+    """In what is new, told, open, of this day and earlier alike."""
+    hostile = "<script>x</script><img src=x onerror=x>"
+    for at in ("", "2025-11-23 10:00", "2026-10-23 10:00", "2026-11-01"):
+        log(world, f"TODO: {hostile} {at}", at=at)
+    world.call("memory-write", "memory_save", kind="todo", title=hostile)
+    browser.get("/")
+    world.app.brief.refresh()
+    page = browser.get("/").text
+    assert "<script>x" not in page
+    assert "<img src" not in page
+
+
+@pytest.mark.parametrize("page", ["/today/seen", "/today/done"])
+def test_a_form_of_another_site_changes_nothing(world, browser, page):
+    """Without the word that only its own pages know; nor may who only reads."""
+    ref = log(world, "Moved the berths")
+    assert browser.post(page, data={"csrf": "x", "ref": ref, "what": "x"}).status_code == 403
+    assert "1 new" in new_of(browser.get("/"))
+    reading = WebWorld(may_write=False)
+    other = reading.browser()
+    assert 'data-key="k"' not in other.get("/").text
+    csrf = re.search(r'name="csrf" value="([^"]+)"', other.get("/").text)[1]
+    assert other.post(page, data={"csrf": csrf, "ref": ref, "what": "x"}).status_code == 403
+    reading.close()
+
+
+@pytest.mark.parametrize("at", ["", "x", "1e400", "nan"])
+def test_a_time_that_is_none_is_refused(browser, at):
+    """In words."""
+    data = {"csrf": csrf_of(browser), "do": "all", "at": at}
+    answer = browser.post("/today/seen", data=data)
+    assert answer.status_code == 400
+    assert "This form names no time." in words_of(answer)
