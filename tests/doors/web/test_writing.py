@@ -53,6 +53,14 @@ def test_each_chip_writes_into_its_journal(world, browser, kind, journal):
     assert (found, PLANTED in text) == (journal, True)
 
 
+def test_what_a_script_asks_for_says_no_notes(browser):
+    """They are there for the next page that is read."""
+    send(browser, text=PLANTED)
+    asked = browser.get("/", headers={"sec-fetch-dest": "empty"})
+    assert "Logged:" not in words_of(asked)
+    assert "Logged:" in words_of(browser.get("/"))
+
+
 def test_every_kind_can_be_written(world, browser):
     """Each of the table, by the name that stands before the text."""
     for each in KINDS:

@@ -295,17 +295,26 @@ class WebApplication:
                     return RedirectResponse(made.to, status_code=303)
                 if isinstance(made, Download):
                     return _download(made)
-                return self._page(made, visitor, visit=visit)
+                # What a script asks for is no page that is read: the next one says the notes.
+                is_read = request.headers.get("sec-fetch-dest") != "empty"
+                return self._page(made, visitor, visit, says_notes=is_read)
             except CommonplaceError as exc:
                 return self._error(exc, visitor)
             except Exception:  # noqa: BLE001  a page's last line: the browser gets an error page
                 _log.exception("The page %s failed", row.name)
                 return self._error(None, visitor)
 
-    def _page(self, page: WebPage, visitor: Visitor | None, visit: Visit | None = None) -> Response:
+    def _page(
+        self,
+        page: WebPage,
+        visitor: Visitor | None,
+        visit: Visit | None = None,
+        *,
+        says_notes: bool = True,
+    ) -> Response:
         notes: list[str] = []
         offer = None
-        if visitor is not None and page.is_whole:
+        if visitor is not None and page.is_whole and says_notes:
             notes, visitor.notes = visitor.notes, []
             offer, visitor.offer = visitor.offer, None
         shown = visitor.screen(self._screen) if visitor is not None else self._screen.shown

@@ -58,7 +58,7 @@ def home(visit: Visit) -> WebPage:
             "projects": [_new(visit, each) for each in news.projects],
             "earlier": _earlier(visit, news, within),
             "may_write": visit.visitor.may_write,
-            "briefs": [_told(visit, each) for each in briefs],
+            "briefs": [_brief_rows(visit, each) for each in briefs],
             "open_things": [_open(visit, each) for each in service.open_things(briefs)],
             "on_this_day": service.on_this_day(),
             "waiting": service.waiting(),
@@ -153,7 +153,7 @@ def _earlier(visit: Visit, news: News, within: Filter) -> Sequence[Any]:
     return visit.app.recall.service().list_in(None, within=others, limit=EARLIER).hits
 
 
-def _told(visit: Visit, brief: ProjectBrief) -> dict[str, Any]:
+def _brief_rows(visit: Visit, brief: ProjectBrief) -> dict[str, Any]:
     """A brief as the page shows it: its lines in order, the first of them before the fold."""
     lines = [
         {

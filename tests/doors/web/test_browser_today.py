@@ -1,0 +1,124 @@
+"""The box and Today in a real browser: by keys, and without script."""
+
+# ruff: noqa: F811  fixtures of another file
+
+from __future__ import annotations
+
+from tests.doors.web import test_browser
+from tests.doors.web.test_browser import (  # noqa: F401  fixtures
+    chromium,
+    fill,
+    journals,
+    log,
+    opened,
+    serve,
+    violations,
+    visit,
+)
+
+try:
+    from playwright.sync_api import expect
+except ModuleNotFoundError:
+    expect = None
+
+pytestmark = test_browser.pytestmark
+
+
+def test_the_box_by_keys_alone(serve, chromium):
+    """Found as one types, written by Enter, taken back by a key; a draft survives a reload."""
+    fill(1)
+    served = serve()
+    with opened(chromium, served) as page:
+        page.keyboard.press("n")
+        page.keyboard.type("deployed part")
+        expect(page.locator("#found a.open")).to_have_count(1)
+        page.keyboard.press("Control+a")
+        with page.expect_response(served.base + "/draft"):
+            page.keyboard.type("/feeling the harbour is calm")
+        page.reload()
+        expect(page.get_by_label("Find or write")).to_have_value("the harbour is calm")
+        expect(page.get_by_label("feeling")).to_be_checked()
+        page.keyboard.press("/")
+        page.keyboard.press("End")
+        page.keyboard.type(" today")
+        page.keyboard.press("Enter")
+        expect(page.locator(".note").first).to_contain_text("Kept: the harbour is calm today")
+        expect(page.get_by_label("Find or write")).to_have_value("")
+        page.keyboard.press("u")
+        expect(page.locator(".note").first).to_contain_text("Deleted")
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog")).to_contain_text("forget, after ten seconds")
+        assert violations(page) == []
+
+
+def test_the_box_without_script(serve, chromium):
+    """By its buttons."""
+    fill(1)
+    served = serve()
+    with opened(chromium, served, java_script_enabled=False) as page:
+        page.get_by_label("Find or write").fill("The harbour is calm")
+        page.get_by_label("feeling").check()
+        page.get_by_role("button", name="Longer").click()
+        expect(page.get_by_label("Text, in Markdown")).to_have_value("The harbour is calm")
+        page.get_by_role("button", name="Preview").click()
+        expect(page.locator(".card.prose")).to_have_text("The harbour is calm")
+        page.get_by_role("button", name="Write").click()
+        expect(page.locator(".note").first).to_contain_text("Kept: The harbour is calm")
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator(".note").first).to_contain_text("Deleted")
+
+
+def test_what_is_new_is_reviewed_by_keys(serve, chromium):
+    """Kept and forgotten on one key each, both taken back until the ten seconds are over."""
+    with journals() as app:
+        for name in ("first", "second", "third"):
+            log(app, f"The {name} berth was moved to the northern quay")
+    served = serve()
+    with opened(chromium, served) as page:
+        page.clock.install()
+        page.reload()
+        rows = page.locator("#new").locator("xpath=../..").locator("li[data-ref]:visible")
+        expect(rows).to_have_count(3)
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("k")
+        expect(rows).to_have_count(2)
+        page.keyboard.press("x")
+        expect(rows).to_have_count(1)
+        expect(page.locator(".note")).to_contain_text("in 10 s")
+        page.clock.run_for(3000)
+        expect(page.locator(".note")).to_contain_text("in 7 s")
+        page.keyboard.press("u")
+        expect(rows).to_have_count(2)
+        page.keyboard.press("x")
+        expect(rows).to_have_count(1)
+        page.clock.run_for(11000)
+        expect(page.locator(".note")).to_contain_text("Nothing of the text is left.")
+        page.keyboard.press("u")
+        expect(rows).to_have_count(2)
+        page.reload()
+        expect(rows).to_have_count(2)
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("x")
+        expect(rows).to_have_count(1)
+        visit(page, served, "/health")  # a page that is closed forgets nothing
+        visit(page, served, "/")
+        expect(rows).to_have_count(2)
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("e")
+        expect(page.locator("h1")).to_have_text("Edit")
+
+
+def test_what_is_new_is_reviewed_without_script(serve, chromium):
+    """By the buttons of its row."""
+    with journals() as app:
+        log(app, "The berth was moved to the northern quay")
+    served = serve()
+    with opened(chromium, served, java_script_enabled=False) as page:
+        page.locator("li[data-ref]").hover()
+        page.get_by_role("button", name="Keep").click()
+        expect(page.locator("#new")).to_contain_text("nothing new")
+        page.get_by_role("button", name="Undo").click()
+        page.locator("li[data-ref]").hover()
+        page.get_by_role("link", name="Forget").click()
+        page.get_by_role("button", name="Forget it for good").click()
+        expect(page.locator("h1")).to_have_text("Forgotten")
