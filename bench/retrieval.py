@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import asdict
 
 from bench.retrieval_baselines import ask_baselines
 from bench.retrieval_data import (
@@ -35,6 +36,7 @@ from bench.retrieval_data import (
 from bench.retrieval_encoder import ENCODERS, open_encoder
 from bench.retrieval_figures import render_archives, render_rows, summed
 from bench.retrieval_library import Library
+from bench.retrieval_now import HALVES, measure_now, measure_updates
 from bench.retrieval_own import OWN_SEARCHES, ask_own
 from bench.retrieval_policy import RECALL, grid, overridden
 from bench.retrieval_sweep import render_sweep
@@ -51,13 +53,15 @@ if TYPE_CHECKING:
     from commonplace.search.policy import Policy
 
 RESULTS = Path(__file__).with_name("results")
-PARTS = ("turns", "long", "journals", "mixed", "cjk", "own")
+PARTS = ("turns", "long", "journals", "mixed", "cjk", "now", "own")
+WITHOUT_DATA = ("cjk", "now")
 DEFAULT = PARTS[:-1]  # the journals' own searches take minutes, and the timeline's half an hour
 OVER = {"A": "RRF", "B": "FTS5"}
 CONFIGURATIONS = {"A": "A, words and meaning", "B": "B, words alone"}
 ABSENT = """The data is absent: LoCoMo is not part of Commonplace (its licence is CC BY-NC 4.0).
 Get locomo10.json, or a part of it, from github.com/snap-research/locomo and name it:
   make bench-retrieval DATA=<path>
+What holds now needs no data: make bench-retrieval BENCH="--only now"
 The Chinese and Japanese set needs no data: make bench-retrieval BENCH="--only cjk"
 """
 
@@ -90,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     asked = _options(arguments)
     parts = asked.only or list(DEFAULT)
-    if not asked.data and (asked.sweep or parts != ["cjk"]):
+    if not asked.data and (asked.sweep or {*parts} - {*WITHOUT_DATA}):
         sys.stderr.write(ABSENT)
         return 2
     try:
@@ -207,8 +211,8 @@ def _part(
             return _journals(bench, journals)
         case "mixed" if chats and journals:
             return _mixed(bench, chats, journals)
-        case "cjk":
-            return _cjk(bench)
+        case "cjk" | "now":
+            return _cjk(bench) if part == "cjk" else _now(bench, chats)
     return _own(bench, chats, journals) if part == "own" else []
 
 
@@ -340,6 +344,30 @@ def _cjk(bench: Bench) -> list[dict[str, Any]]:
         rows = [summed(outcomes, "both", languages)]
         rows += [summed(outcomes, each, (each,)) for each in languages]
         made.append(_shown("Chinese and Japanese", CONFIGURATIONS[key], rows, outcomes))
+    return made
+
+
+def _now(bench: Bench, chats: Sequence[Archive]) -> list[dict[str, Any]]:
+    """Whether a later entry comes before the one whose place it takes, and is named."""
+    made: list[dict[str, Any]] = []
+    for key in bench.configurations:
+        encoder = bench.encoder if key == "A" else None
+        for half in HALVES:
+            with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
+                figures = measure_now(half, folder=Path(folder), encoder=encoder)
+            print(f"{CONFIGURATIONS[key]}: {figures.line}", flush=True)
+            made.append({"part": "now", "configuration": key, **asdict(figures)})
+        if chats:
+            with bench.library(chats, key) as library:
+                asked, first, before = measure_updates(library, bench.policy)
+            print(
+                f"{CONFIGURATIONS[key]}: of {asked} questions of chats the newest first {first}, "
+                f"before the former {before}",
+                flush=True,
+            )
+            chat = {"asked": asked, "first": first, "before": before}
+            made.append({"part": "now, chats", "configuration": key, **chat})
+    print()
     return made
 
 

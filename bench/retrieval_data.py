@@ -52,12 +52,14 @@ class Asked(Struct, frozen=True, kw_only=True):
     """A question, and the refs of the entries that answer it.
 
     kind: its category or language. project: the folder that it is asked from; empty for none.
+    ability: what it asks of a memory, where the data says that.
     """
 
     text: str
     kind: str
     gold: frozenset[str]
     project: str = ""
+    ability: str = ""
 
 
 class Archive(Struct, frozen=True, kw_only=True):
@@ -177,7 +179,8 @@ def _conversation(raw: Mapping[str, Any], skipped: Counter[str]) -> Archive:
         kind = CATEGORIES[one["category"]]
         gold = frozenset(_evidence(name, one["evidence"])) & known
         if gold:
-            asked.append(Asked(text=one["question"], kind=kind, gold=gold))
+            ability = one.get("ability", "")
+            asked.append(Asked(text=one["question"], kind=kind, gold=gold, ability=ability))
         else:
             skipped[kind] += 1
     return _archive(name, docs, asked)

@@ -107,16 +107,24 @@ class Library:
     def ask(self, policy: Policy) -> list[Outcome]:
         """Every question of every archive, asked of its owner; may be called many times."""
         outcomes = []
-        for archive, finder in self._finders:
-            texts = {doc.ref: doc.text for doc in archive.docs}
-            for one in archive.asked:
-                found = _found(finder, one, policy)
-                hits = found.hits
-                gold = {ref: texts[ref] for ref in one.gold}
-                fits = fitting(found.hits, one.text, found.chance).hits
-                shown = [shown_share(gold, _shown(one, fits, each)) for each in BUDGETS]
-                outcomes.append(judged(one, hits[:LIMIT], archive, shown))
+        for archive, one, found in self.answers(policy):
+            texts = {doc.ref: doc.text for doc in archive.docs if doc.ref in one.gold}
+            fits = fitting(found.hits, one.text, found.chance).hits
+            shown = [shown_share(texts, _shown(one, fits, each)) for each in BUDGETS]
+            outcomes.append(judged(one, found.hits[:LIMIT], archive, shown))
         return outcomes
+
+    def answers(
+        self, policy: Policy, abilities: Sequence[str] = ()
+    ) -> Iterator[tuple[Archive, Asked, Found]]:
+        """Each question of each archive, and what is found for it.
+
+        abilities: Of the questions that count; none for all.
+        """
+        for archive, finder in self._finders:
+            for one in archive.asked:
+                if not abilities or one.ability in abilities:
+                    yield archive, one, _found(finder, one, policy)
 
 
 def _found(finder: Finder, one: Asked, policy: Policy) -> Found:

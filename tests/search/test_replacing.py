@@ -14,7 +14,8 @@ from tests.verbs.recall_world import RecallWorld, ask
 from commonplace.core.values import Drop, Put
 from commonplace.inference.encoder.encoder import load_encoder
 from commonplace.inference.encoder.profiles import PROFILES, Missing, find_weights
-from commonplace.search.replacing import may_replace, proposal, says_change
+from commonplace.search.replacing import may_replace, proposal
+from commonplace.search.statements import says_change
 from commonplace_testing import a_doc, encode_all
 from commonplace_testing.in_memory import MemoryIndex
 

@@ -534,6 +534,7 @@ class Hit(Struct, frozen=True, kw_only=True):
         also: Refs of near-duplicates that were merged into it.
         replaces: The entry whose place it took; None for none.
         replaced_by: The entry that holds now in its place; None where it holds itself.
+        later: The newest of the hits that speaks of the same and was later; None for none.
         replaced_since: Of a text that sums up entries, those replaced after it was written.
     """
 
@@ -546,6 +547,7 @@ class Hit(Struct, frozen=True, kw_only=True):
     also: tuple[str, ...] = ()
     replaces: ChainLink | None = None
     replaced_by: ChainLink | None = None
+    later: ChainLink | None = None
     replaced_since: tuple[Replacement, ...] = ()
 
     @property

@@ -21,7 +21,8 @@ from commonplace.search import policy as numbers
 from commonplace.search.boosts import Boost, of_elsewhere, of_standing
 from commonplace.search.chains import dates_of, gone_links, newest_of
 from commonplace.search.filing.source_indexer import DAMAGED, log_failure
-from commonplace.search.near_duplicates import without_duplicates
+from commonplace.search.later import with_later
+from commonplace.search.near_duplicates import Shown, without_duplicates
 from commonplace.search.query_features import read_features
 from commonplace.search.rank import chance, demoted, rank
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Candidates, Doc, Here, Interval, Numbers, Vector
     from commonplace.search.filing.port import Refreshing
-    from commonplace.search.near_duplicates import Shown
     from commonplace.search.policy import Policy
     from commonplace.search.rank import Ranking
 
@@ -212,7 +212,18 @@ class Finder:
         hits = [_hit(x, found, now, question.text) for x in shown]
         if former:
             hits = _with_holding(hits, former, newest, gone, question)
-        return self._linked(hits, newest, before)
+        return self._for_now(self._linked(hits, newest, before), found, now, question)
+
+    def _for_now(
+        self, hits: tuple[Hit, ...], found: Candidates, ranking: Ranking, question: SearchQuestion
+    ) -> tuple[Hit, ...]:
+        """The hits, what holds now before what held, where the question asks for that."""
+        if not read_features(question.text).asks_now:
+            return hits
+        others = _next_best(hits, found, ranking, question)
+        before = question.where.written_before
+        newest = newest_of(self._index, [x.doc.ref for x in others], before=before)
+        return tuple(with_later(hits, self._linked(others, newest, before)))
 
     def gone_links(
         self, refs: Sequence[str], *, before: datetime | None = None
@@ -371,6 +382,20 @@ def _ranked(found: Candidates, question: SearchQuestion) -> Ranking:
         standing = of_standing(found, ranking.rows[: numbers.STANDING_LOOKED_AT])
         ranking = ranked(boosts=[*boosts, Boost(standing, policy.standing)])
     return ranking
+
+
+def _next_best(
+    hits: Sequence[Hit], found: Candidates, ranking: Ranking, question: SearchQuestion
+) -> list[Hit]:
+    """The hits that would be shown next, up to those that are looked at for what holds now."""
+    if len(hits) >= numbers.LATER_LOOKED_AT:
+        return []
+    known = {ref for hit in hits for ref in (hit.doc.ref, *hit.also)}
+    rows = ranking.rows[: numbers.LATER_LOOKED_AT].tolist()
+    docs = found.read([int(found.keys[row]) for row in rows])
+    best = [(row, doc) for row in rows if (doc := docs.get(int(found.keys[row])))]
+    shown = [Shown(doc, row, frozenset(), row) for row, doc in best if doc.ref not in known]
+    return [_hit(one, found, ranking, question.text) for one in shown]
 
 
 def _rows_by_ref(found: Candidates, rows: Sequence[int], known: Container[str]) -> dict[str, int]:

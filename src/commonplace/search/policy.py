@@ -250,6 +250,41 @@ well, above what hardly fits."""
 REPLACING_LENGTH = 600
 """Characters of a new entry in which it must say what changed; an old one is compared as far."""
 
+LATER_LOOKED_AT = 20
+"""Of so many of the best hits it is looked whether a later one speaks of the same."""
+
+FOLLOWING_LEAST = 0.5
+"""Least likeness of subject, by words, at which a later hit comes before a former one."""
+
+TAKING_SHARE, FOLLOWING_SHARE = 0.3, 0.5
+"""Least score, of a former hit's, of a later one that comes before it: for what the two say, and
+for what is asked alone."""
+
+FOLLOWING_MOST = 3
+"""Where more hits than these would follow one, none does: they share a topic and no more."""
+
+ASKED_OF_FORMER, ASKED_LEAST = 0.5, 0.3
+"""The least share of a question's words that a former entry has; and of these a later one must have
+more than the second."""
+
+ASKED_RARE = 6
+"""Hits, of those looked at, that may have a word for which it is asked, for it to name a thing."""
+
+DENIED_LEAST, SAME_BUT_NUMBERS = 0.6, 0.8
+"""Share of the former's words that a later one must have which says no where that said yes, or has
+other numbers."""
+
+STATEMENT_WORDS = 40
+"""A text that is about more words says more than one thing, and is compared by what it says alone.
+"""
+
+LEFT_NEAR = 0.5
+"""Least cosine at which a text that names as left what another is about takes its place, though
+they share nothing else."""
+
+STATEMENTS_KEPT = 512
+"""Texts of which a process keeps what they say: the same hits come again and again."""
+
 REPLACING_LOOKED_AT = 20
 """Entries by words and by meaning among which the one is looked for that a new one may replace."""
 

@@ -49,6 +49,17 @@ _ASKS_SAID = re.compile(
     r"|\b(?:our|that|this|last|previous|earlier) (?:chat|conversation|session|discussion)s?\b",
     re.IGNORECASE,
 )
+# What asks how things stand now, and what of it was to be known before: not what happened once.
+_ASKS_NOW = re.compile(
+    r"^\W*(?:(?:so|and|then|please|tell me|remind me|again|from|in|on|at|to|by|for|until|with)\W+)*"
+    r"(?:what|which|who|whose|where|when|how|is|are|am|do|does|has|have|should|may|can|will)\b",
+    re.IGNORECASE,
+)
+_ASKS_THEN = re.compile(
+    r"\b(?:was|were|had|used to|ago|originally|happened)\b"
+    r"|\bdid (?!(?:\w+ ){1,3}(?:decide|choose|pick|settle|agree|take|want|prefer)\b)",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"\w+")
 # What such a question holds beside words that mean nothing alone.
 _ANYTHING = frozenset(
@@ -120,6 +131,7 @@ class QueryFeatures(Struct, frozen=True):
     asks_time: bool = False
     asks_said: bool = False
     asks_task: bool = False
+    asks_now: bool = False
     says_i: bool = False
     words: frozenset[str] = frozenset()
 
@@ -187,6 +199,7 @@ def read_features(question: str) -> QueryFeatures:
         asks_time=_ASKS_TIME.search(question) is not None,
         asks_said=asks_said(question),
         asks_task=asks_task(question),
+        asks_now=_ASKS_NOW.match(question) is not None and _ASKS_THEN.search(question) is None,
         says_i=_SAYS_I.search(question) is not None,
         words=frozenset(_WORD.findall(question.casefold())),
     )

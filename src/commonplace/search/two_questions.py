@@ -20,6 +20,7 @@ from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import text_hash
 from commonplace.search import policy as numbers
 from commonplace.search.finder import SearchQuestion
+from commonplace.search.later import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,6 +81,7 @@ class TwoQuestionHit(Struct, frozen=True, kw_only=True):
         combined_score: Both by their weights, likewise.
         replaces: The entry whose place it took; None for none.
         replaced_by: The entry that holds now in its place; None where it holds itself.
+        later: The newest of the hits that speaks of the same and was later; None for none.
         replaced_since: Of an overview, the entries that were replaced after it was written.
     """
 
@@ -93,6 +95,7 @@ class TwoQuestionHit(Struct, frozen=True, kw_only=True):
     combined_score: float | None
     replaces: ChainLink | None = None
     replaced_by: ChainLink | None = None
+    later: ChainLink | None = None
     replaced_since: tuple[Replacement, ...] = ()
 
 
@@ -181,7 +184,7 @@ class TwoQuestionFinder:
             notes[why] = None
         hits = [_in_chain(hit, candidates[hit.doc.ref].found) for hit in hits]
         hits.sort(key=lambda hit: (-hit.score, -hit.compared.at.timestamp(), hit.doc.ref))
-        return TwoQuestionFound(hits=tuple(hits[: asked.limit]), notes=tuple(notes))
+        return TwoQuestionFound(hits=tuple(in_order(hits)[: asked.limit]), notes=tuple(notes))
 
     def _search(self, asked: TwoQuestions) -> list[tuple[str, Found]]:
         """What each question brings up, the content's first; two are asked side by side."""
@@ -323,7 +326,7 @@ def _gather(
 
 def _in_chain(hit: TwoQuestionHit, found: Hit | None) -> TwoQuestionHit:
     """A hit with what it replaced, or lower with what took its place."""
-    if found is None or not (found.replaces or found.replaced_by):
+    if found is None or not (found.replaces or found.replaced_by or found.later):
         return hit
     factor = numbers.SUPERSEDED_FACTOR if found.replaced_by else 1.0
     return replace(
@@ -331,6 +334,7 @@ def _in_chain(hit: TwoQuestionHit, found: Hit | None) -> TwoQuestionHit:
         score=hit.score * factor,
         replaces=found.replaces,
         replaced_by=found.replaced_by,
+        later=found.later,
     )
 
 

@@ -101,14 +101,21 @@ class Chained(Protocol):
         """The entry that holds in its place."""
         ...
 
+    @property
+    def later(self) -> ChainLink | None:
+        """A later entry that speaks of the same."""
+        ...
+
 
 def chain_lines(hit: Chained, zone: tzinfo) -> list[str]:
-    """What a hit replaced, and what holds in its place, a line each."""
+    """What a hit replaced, what holds in its place, and what is later, a line each."""
     lines = []
     if hit.replaced_by is not None:
         lines.append(f"No longer holds: replaced by {_end_of(hit.replaced_by, zone)}.")
     if hit.replaces is not None:
         lines.append(f"Replaces {_end_of(hit.replaces, zone)}.")
+    if hit.later is not None:
+        lines.append(f"A later entry speaks of the same: {_end_of(hit.later, zone)}.")
     return lines
 
 
@@ -171,7 +178,11 @@ def place_lines(
 
 def chain_facts(hit: Chained) -> dict[str, Any]:
     """The same as plain data; nothing for a hit that stands alone."""
-    ends = (("replaced_by", hit.replaced_by), ("replaces", hit.replaces))
+    ends = (
+        ("replaced_by", hit.replaced_by),
+        ("replaces", hit.replaces),
+        ("later", hit.later),
+    )
     return {name: _link_facts(link) for name, link in ends if link is not None}
 
 

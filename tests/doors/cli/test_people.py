@@ -45,6 +45,8 @@ def test_what_was_replaced_says_since_when():
     look = ListLook(zone=UTC, width=80)
     line = render_list({"items": [{**item, "text": "port 1", "replaced_by": link}]}, look)
     assert click.unstyle(line).endswith("[replaced 2026-05-09] port 1")
+    line = render_list({"items": [{**item, "text": "port 1", "later": link}]}, look)
+    assert click.unstyle(line).endswith("[later entry 2026-05-09] port 1")
     old = render_page({**item, "text": "port 1", "superseded_by": "chronicle:2"}, look)
     assert "No longer holds: chronicle:2 took its place." in old
     new = render_page({**item, "text": "port 2", "supersedes": "chronicle:0"}, look)

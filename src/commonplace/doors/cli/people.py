@@ -241,14 +241,16 @@ def _from(item: Mapping[str, Any]) -> str:
 
 
 def _replaced(item: Mapping[str, Any], look: ListLook) -> str:
-    """When an entry was replaced; of a text that sums up entries, how many were since."""
-    link = item.get("replaced_by")
+    """When it was replaced or a later one was; of what sums up, how many were replaced since."""
+    link, said = item.get("replaced_by"), "replaced"
     if since := item.get("replaced_since"):
         return f"[{counted_entries(len(since))} replaced since] "
     if not link:
+        link, said = item.get("later"), "later entry"
+    if not link:
         return ""
     when = to_local(datetime.fromisoformat(link["at"]), look.zone).date() if link["at"] else ""
-    return f"[replaced {when}] " if when else "[replaced] "
+    return f"[{said} {when}] " if when else f"[{said}] "
 
 
 def _near_line(name: str, near: Mapping[str, Any], look: ListLook) -> str:

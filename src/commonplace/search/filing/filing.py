@@ -156,16 +156,19 @@ class Filing:
     def file(self, changes: Sequence[Change]) -> Filed | Pending:
         """File what was just written, so that it is found at once; never raises into the write.
 
-        With it, whose place the new entry may take, where it says that something changed.
+        With it, whose place the new entry may take.
         """
         from commonplace.search.replacing import may_replace, proposal
 
-        filed = self._file_aside(changes) or self.file_edited(changes)
+        vectors: dict[str, Vector] = {}
+        filed = self._file_aside(changes) or self._file_now(changes, vectors)
         fresh = may_replace(changes)
         if fresh is None:
             return filed
         try:
-            return replace(filed, proposal=proposal(self._index, self._encoder.get(), fresh))
+            made = vectors.get(fresh.ref)
+            line = proposal(self._index, self._encoder.get(), fresh, made)
+            return replace(filed, proposal=line)
         except Exception as exc:  # noqa: BLE001  the write stands, whatever might be said of it
             log_failure("What an entry may replace was not looked for", exc)
             return filed
@@ -190,6 +193,10 @@ class Filing:
 
     def file_edited(self, changes: Sequence[Change]) -> Filed | Pending:
         """File what was edited, as `file` does, and propose nothing."""
+        return self._file_now(changes, {})
+
+    def _file_now(self, changes: Sequence[Change], vectors: dict[str, Vector]) -> Filed | Pending:
+        """File changes; `vectors` takes those of what one chunk holds whole, by their refs."""
         self._may_erase = True
         by_words = False
         try:
@@ -205,8 +212,10 @@ class Filing:
                 return self._pending("It is long, and is being encoded.", passing=True, cut=cut)
             for group in groups_of(encoder, docs):
                 # Its place beside the entry is for others, and no writer waits for it.
-                vectors = encoder.encode_passages(texts_of(group))
-                self._promised.append((encoder, self._put_vectors(encoder, group, vectors)))
+                made = encoder.encode_passages(texts_of(group))
+                whole = self._put_vectors(encoder, group, made)
+                vectors |= {ref: one for ref, (_, one) in whole.items() if one is not None}
+                self._promised.append((encoder, whole))
                 self._keeper.ask()
         except Exception as exc:  # noqa: BLE001  the write stands, whatever happens to what is derived
             why = self._log_failure("An entry is written and waits to be filed", exc)

@@ -43,7 +43,8 @@ class ObservedFiling:
     def file(self, changes: Sequence[Change]) -> Outcome:
         """File what was just written; what it supersedes leaves the observer's at once.
 
-        What says that something changed is not deferred: it may take the place of an entry.
+        What says that something changed is not deferred: it may take the place of an entry. A state
+        that only differs from an earlier one is: to open an index takes a command too long.
         """
         docs = [change.doc for change in changes if isinstance(change, Put)]
         if former := [doc.supersedes for doc in docs if doc.supersedes]:
@@ -52,8 +53,10 @@ class ObservedFiling:
         if self._defers:
             from commonplace.search.policy import FILING_WAIT_S
             from commonplace.search.replacing import may_replace
+            from commonplace.search.statements import read_statement
 
-            if may_replace(changes) is None:
+            fresh = may_replace(changes)
+            if fresh is None or not read_statement(fresh.own_text).changes:
                 return Deferred()
             # What earlier commands wrote is not filed yet, and may be what it replaces.
             self._filing.refresh(FILING_WAIT_S)

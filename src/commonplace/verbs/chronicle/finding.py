@@ -53,6 +53,7 @@ class EventChain(NamedTuple):
 
     replaces: ChainLink | None
     replaced_by: ChainLink | None
+    later: ChainLink | None = None
 
 
 class SameEvent(NamedTuple):

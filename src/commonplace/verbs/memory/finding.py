@@ -118,6 +118,7 @@ class MemoryHit(Struct, frozen=True, kw_only=True):
     legs: Mapping[str, float] = field(default_factory=dict)
     replaces: ChainLink | None = None
     replaced_by: ChainLink | None = None
+    later: ChainLink | None = None
 
     @property
     def ref(self) -> str:
@@ -348,6 +349,7 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
                         legs=hit.legs,
                         replaces=hit.replaces,
                         replaced_by=hit.replaced_by,
+                        later=hit.later,
                     )
                 )
         return read

@@ -77,6 +77,7 @@ class TimelineHit(Struct, frozen=True, kw_only=True):
     legs: Mapping[str, float] = field(default_factory=dict)
     replaces: ChainLink | None = None
     replaced_by: ChainLink | None = None
+    later: ChainLink | None = None
 
     @property
     def ref(self) -> str:
@@ -276,6 +277,7 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
             legs=hit.legs,
             replaces=hit.replaces,
             replaced_by=hit.replaced_by,
+            later=hit.later,
         )
 
 

@@ -1,0 +1,156 @@
+"""Which of the hits speak of the same thing as a later one, which then comes before them. Pure.
+
+Never drops a hit, and never says that one is replaced: only a writer does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from msgspec.structs import replace
+
+from commonplace.core.values import ChainLink
+from commonplace.search import policy as numbers
+from commonplace.search.statements import (
+    answers_alike,
+    may_follow,
+    read_statement,
+    takes_place,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from commonplace.core.values import Doc, Hit
+    from commonplace.search.statements import Statement
+
+_TURN = "turn"
+
+
+class Ranked(Protocol):
+    """A hit of any search, as far as it can be put before another; a struct."""
+
+    @property
+    def doc(self) -> Doc:
+        """What was found."""
+        ...
+
+    @property
+    def score(self) -> float:
+        """By which it is placed."""
+        ...
+
+    @property
+    def later(self) -> ChainLink | None:
+        """What comes before it; None for nothing."""
+        ...
+
+
+_Ranked = TypeVar("_Ranked", bound=Ranked)
+
+
+def with_later(hits: Sequence[Hit], others: Sequence[Hit] = ()) -> list[Hit]:
+    """The hits of a question for what holds: one that a later one follows names it, behind it.
+
+    others: The next best, which are shown only where one of them is such a later one.
+    """
+    looked = [*hits, *others][: numbers.LATER_LOOKED_AT]
+    count = Counter(word for hit in looked for word in read_statement(hit.doc.own_text).subject)
+    rare = {word for word, docs in count.items() if docs <= numbers.ASKED_RARE}
+    after: dict[str, Hit] = {}
+    for follows in (_takes_place, _answers_alike):
+        newest_refs = {hit.doc.ref for hit in after.values()}
+        for former in hits[: numbers.LATER_LOOKED_AT]:
+            ref = former.doc.ref
+            is_settled = former.replaced_by is not None or ref in after or ref in newest_refs
+            if not is_settled and (newest := follows(former, _later_ones(former, looked, rare))):
+                after[ref] = newest
+    if not after:
+        return [*hits]
+    linked = []
+    for hit in hits:
+        if newest := after.get(hit.doc.ref):
+            while newest.doc.ref in after:
+                newest = after[newest.doc.ref]
+            hit = replace(hit, later=ChainLink(ref=newest.doc.ref, at=newest.doc.at))  # noqa: PLW2901
+        linked.append(hit)
+    return in_order(linked, others)[: len(hits)]
+
+
+def in_order(hits: Sequence[_Ranked], others: Sequence[_Ranked] = ()) -> list[_Ranked]:
+    """The hits, what each names as later right before it; with its score, as scores fall."""
+    there = {hit.doc.ref: hit for hit in (*hits, *others)}
+    placed: dict[str, Any] = {}
+    for hit in hits:
+        if hit.later and (newest := there.get(hit.later.ref)):
+            first: Any = newest
+            score = max(newest.score, hit.score)
+            placed.setdefault(newest.doc.ref, replace(first, score=score))
+        placed.setdefault(hit.doc.ref, hit)
+    return [*placed.values()]
+
+
+class _Later(NamedTuple):
+    """A later hit that has words of the question in common with a former one, and how many."""
+
+    hit: Hit
+    says: Statement
+    asked: int
+
+
+def _later_ones(former: Hit, looked: Sequence[Hit], rare: Collection[str]) -> list[_Later]:
+    """The later hits that speak of what is asked about, as a former one does.
+
+    None of one that has little of what is asked about itself.
+
+    rare: The words that few of the hits have: one of them must be asked for, and in both.
+    """
+    old, asked = read_statement(former.doc.own_text), read_statement(former.about)
+    wanted = asked.subject & old.subject
+    found: list[_Later] = []
+    if len(wanted) < len(asked.subject) * numbers.ASKED_OF_FORMER:
+        return found
+    for hit in looked:
+        if hit.replaced_by is None and may_follow(hit.doc, former.doc):
+            says = read_statement(hit.doc.own_text)
+            both = wanted & says.subject
+            if len(both) > len(wanted) * numbers.ASKED_LEAST and not both.isdisjoint(rare):
+                found.append(_Later(hit, says, len(both)))
+    return found
+
+
+def _takes_place(former: Hit, later: Sequence[_Later]) -> Hit | None:
+    """The newest that says what holds in place of a former one, by the two texts."""
+    old, least = read_statement(former.doc.own_text), numbers.TAKING_SHARE * former.score
+    return _newest(
+        [
+            hit
+            for hit, says, _ in later
+            if hit.score >= least
+            and (says.decides or hit.doc.kind != _TURN)
+            and takes_place(says, old, None) >= numbers.FOLLOWING_LEAST
+        ]
+    )
+
+
+def _answers_alike(former: Hit, later: Sequence[_Later]) -> Hit | None:
+    """The newest that holds most of the question, and says how that stands."""
+    old, least = read_statement(former.doc.own_text), numbers.FOLLOWING_SHARE * former.score
+    near = [
+        each
+        for each in later
+        if each.hit.score >= least and each.hit.doc.kind != _TURN and answers_alike(each.says, old)
+    ]
+    most = max((each.asked for each in near), default=0)
+    return _newest([each.hit for each in near if each.asked == most])
+
+
+def _newest(hits: Sequence[Hit]) -> Hit | None:
+    """The newest of some hits; None where there are many.
+
+    They share a topic then, and no thing of which one state holds.
+    """
+    if len(hits) > numbers.FOLLOWING_MOST:
+        return None
+    return max(hits, key=lambda hit: (hit.doc.at, hit.doc.ref), default=None)

@@ -1,0 +1,319 @@
+"""What two entries say of the same thing, and whether the later one says what holds in its place.
+
+Pure, in English words alone: no language model, and nothing is looked up.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.brief_item import OWN
+from commonplace.core.text import STOP_WORDS
+from commonplace.core.word_forms import BASES, base_forms
+from commonplace.search import policy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from commonplace.core.values import Doc
+
+# What says that a thing is no more as it was; plain words, as they are looked for.
+_CHANGE_WORDS = (
+    *("no longer", "no more", "any more", "anymore", "actually", "instead", "rather than"),
+    *("in place of", "replace", "replaces", "replaced", "replacing", "moved", "switched"),
+    *("migrated", "renamed", "ported", "rewritten", "rewrote", "relicensed", "relocated"),
+    *("rescheduled", "postponed", "changed", "raised", "increased", "extended", "prolonged"),
+    *("bumped", "dropped", "gave up", "took over", "taken over", "deprecated", "retired"),
+    *("turns out", "correction", "was wrong", "from now on", "as of today", "as of this", "now"),
+    *("used to", "formerly", "previously", "up from", "down from", "ripped out", "threw out"),
+    *("took out", "stopped", "abandoned", "cancelled", "canceled", "removed", "deleted"),
+    *("upgraded", "downgraded", "lowered", "reduced", "reached", "went up", "went down"),
+    *("rejected", "approved", "is gone", "are gone", "after all", "got rid of", "this run on"),
+    *("from tonight", "from today", "new plan", "opened", "reopened", "repaired", "shut down"),
+    *("these days", "at last", "has become", "once more", "will be", "going to be", "has to"),
+    *("have to", "choose", "ordered", "signed up"),
+)
+_DECISION_WORDS = (
+    *("decided", "decision", "settled on", "going with", "went with", "chose", "chosen"),
+    *("agreed", "voted", "picked", "hired", "opted for"),
+)
+_PREFERENCE_WORDS = (
+    *("prefer", "prefers", "preferred", "want", "wants", "like", "likes", "always", "never"),
+    *("please", "keep", "call me", "user", "use", "used", "using"),
+)
+
+
+def _any_of(words: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(words)})\b")
+
+
+_CHANGES, _DECIDES = _any_of(_CHANGE_WORDS), _any_of(_DECISION_WORDS)
+_GENERAL = _any_of((*_DECISION_WORDS, *_PREFERENCE_WORDS))
+# What asks, plans, doubts, or says that all is as it was.
+_OPEN = re.compile(
+    r"\?\s*$|\b(?:if|might|maybe|perhaps|should|could|would|consider(?:ing)?|still"
+    r"|whether|wonder|thinking (?:of|about)|looked at|compared|suggests?|to discuss|hopes?"
+    r"|goal|asked|ask|idea|as (?:always|before)|no decision|tried"
+    r"|nothing (?:has )?changed)\b"
+    r"|(?:\bnot|n't) (?:yet )?(?:been )?(?:move|switch|change|migrate|replace|rename)"
+)
+_ADDS = re.compile(
+    r"\b(?:also|as well|additionally|in addition|besides|another|second|along with|as we do"
+    r"|next to|goes with|more than one)\b|\btoo\W*$"
+)
+# What names that which is left: "from Fly.io to", "dropped Redis", "the file is gone".
+_LEFT = re.compile(
+    r"\b(?:from|off|dropp(?:ed|ing)|replac(?:ed?|es|ing)|ripped out|threw out|took(?= the)"
+    r"|removed|gave up|given up|abandoned|instead of|rather than|in place of|no longer|not"
+    r"|stopped(?: using| buying from)?|got rid of|never|against)\s+((?:[\w.'&-]+\s*){1,4}?)"
+    r"(?=[,;:.!]\s|[,;:.!]?$|\b(?:to|with|by|in|for|and|of)\b)"
+    r"|((?:[\w'-]+\s+){1,3})(?:is|are|was|were) "
+    r"(?:gone|no more|deleted|removed|cancelled|wrong|lost)\b"
+)
+_NOT = re.compile(
+    r"\b(?:not|never|no|none|without|nothing|nobody|neither|broken|gone|stopped|gave up|given up"
+    r"|against|cancelled|rejected|dropped|abandoned)\b|n't\b"
+)
+_WORD = re.compile(r"\d+(?:[.,:]\d+)*|\w+")
+_ENDING = re.compile(r"(?<=\w{3})(?:ings?|ed|es|e|s)$")
+_PAST, _SHORTEST_PAST = "ed", 5
+_NUMBER_WORDS = frozenset(
+    "one two three four five six seven eight nine ten eleven twelve twenty thirty".split()
+)
+_ARTICLES = frozenset("a an the my our his her their its".split())
+# What leads to a value of which one can hold: "is in Linz", "runs on Redis"; not "knows French".
+_LEADING = frozenset("is are am be in at on to with by from for as into through".split())
+_IS = frozenset("is are was were be been am being has have had get gets got".split())
+# Between one of these and a noun a word in "ed" is no verb: "a fixed price".
+_BEFORE_NOUNS = _ARTICLES | frozenset("of in on at by to for with".split())
+_NO_PAST = frozenset(("left", "need", "feed"))
+_STEM = 5
+_SLOT, _FRAME = 3, 2
+"""The most words in which two statements of one value differ, and the least around them."""
+
+
+class Statement(Struct, frozen=True, kw_only=True):
+    """What a text says, as far as two of them are compared.
+
+    Attributes:
+        words: The beginnings of the words that it is about, in their order.
+        shapes: Of each of them what it looks like: `0` a number, `A` a name, `a` any other.
+        led: Of each of them `1` where a word such as "is", "in" or "with" leads to it, else `0`.
+        left: Those of the words that name what is no more.
+        changes: Whether it says that something changed.
+        decides: Whether it says that something was decided.
+        is_open: Whether it asks, plans, doubts or says that all is as it was.
+        adds: Whether it says that something comes on top.
+        happened: Whether it tells what happened once, and no state.
+        denies: Whether it has a word that says no.
+    """
+
+    words: tuple[str, ...]
+    shapes: str
+    led: str
+    left: frozenset[str]
+    changes: bool
+    decides: bool
+    is_open: bool
+    adds: bool
+    happened: bool
+    denies: bool
+
+    @property
+    def holds(self) -> bool:
+        """Whether it says what holds: what changed, a decision, a preference or a state.
+
+        A state is said in few words: of more, no single value could be compared.
+        """
+        is_state = not self.happened and len(self.words) <= policy.STATEMENT_WORDS
+        return not self.is_open and (self.changes or self.decides or is_state)
+
+    @property
+    def subject(self) -> frozenset[str]:
+        """Its words in no order."""
+        return frozenset(self.words)
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Those of its words that are numbers."""
+        pairs = zip(self.words, self.shapes, strict=True)
+        return frozenset(word for word, shape in pairs if shape == "0")
+
+
+@lru_cache(maxsize=policy.STATEMENTS_KEPT)
+def read_statement(text: str) -> Statement:
+    """What the beginning of a text says."""
+    shown = text[: policy.REPLACING_LENGTH]
+    head = shown.casefold()
+    found = _words_of(shown)
+    left = [part for each in _LEFT.finditer(head) for part in each.groups() if part]
+    return Statement(
+        words=tuple(word for word, *_ in found),
+        shapes="".join(shape for _, shape, _ in found),
+        led="".join(led for *_, led in found),
+        left=frozenset(word for word, *_ in _words_of(" ".join(left))),
+        changes=says_change(text),
+        decides=_DECIDES.search(head) is not None,
+        is_open=_OPEN.search(head) is not None,
+        adds=_ADDS.search(head) is not None,
+        happened=_is_past_event(head),
+        denies=_NOT.search(head) is not None,
+    )
+
+
+def says_change(text: str) -> bool:
+    """Whether a text has words that say that something changed, and none that take it back."""
+    head = text[: policy.REPLACING_LENGTH].casefold()
+    # Each word by itself first: most texts have none, and a pattern takes ten times as long.
+    return (
+        any(word in head for word in _CHANGE_WORDS)
+        and _CHANGES.search(head) is not None
+        and _OPEN.search(head) is None
+    )
+
+
+def _words_of(text: str) -> list[tuple[str, str, str]]:
+    """What a text is about, a word each: its beginning, its shape, and whether it is led to."""
+    words = []
+    before = ""
+    # What is preferred or decided is led to as by "is".
+    for word in _WORD.findall(_GENERAL.sub(" is ", _CHANGES.sub(" ", text))):
+        folded = word.casefold()
+        if folded in STOP_WORDS or _GENERAL.fullmatch(folded) or _CHANGES.fullmatch(folded):
+            before = before if folded in _ARTICLES else folded
+        elif len(word) > 1 or word.isdigit():
+            is_number = word[0].isdigit() or folded in _NUMBER_WORDS
+            shape = "0" if is_number else "A" if word[0].isupper() else "a"
+            stem = folded if word[0].isdigit() else _ENDING.sub("", base_forms(folded))[:_STEM]
+            words.append((stem, shape, "1" if before in _LEADING else "0"))
+            before = folded
+    return words
+
+
+def _is_past_event(head: str) -> bool:
+    """Whether a folded text has a verb in the past that no "is" stands before."""
+    before = ""
+    for word in _WORD.findall(head):
+        is_regular = word.endswith(_PAST) and len(word) >= _SHORTEST_PAST
+        is_past = is_regular or (word in BASES and word not in _IS)
+        if is_past and word not in _NO_PAST and before not in _IS and before not in _BEFORE_NOUNS:
+            return True
+        before = word
+    return False
+
+
+def takes_place(new: Statement, old: Statement, cosine: float | None) -> float:
+    """How likely the new one says what holds in place of the old, in [0, 1].
+
+    cosine: Of both texts, on the scale from 0 to 1; None where it is not known.
+    """
+    both = new.subject & old.subject
+    if new.is_open or old.is_open or not both:
+        return 0.0
+    covered = len(both) / len(old.subject)
+    near = covered if cosine is None else (covered + cosine) / 2
+    if _leaves(new, old, cosine):
+        return max(near, policy.REPLACING_LEAST)
+    if new.adds or (new.subject >= old.subject and new.denies == old.denies):
+        return 0.0
+    if new.changes or new.decides:
+        return near if len(both) > 1 or cosine is not None else 0.0
+    if new.denies != old.denies and covered >= policy.DENIED_LEAST:
+        return near
+    return near if _differs_in_value(new, old) else 0.0
+
+
+def _leaves(new: Statement, old: Statement, cosine: float | None) -> bool:
+    """Whether the new one names as left what the old one is about, and more of it, or is near."""
+    left = (new.left & old.subject) - old.left
+    is_most = len(left) > len(old.subject) / 2
+    is_near = cosine is not None and cosine >= policy.LEFT_NEAR
+    return bool(left) and (is_most or is_near or new.subject & old.subject > left)
+
+
+def answers_alike(new: Statement, old: Statement) -> bool:
+    """Of two that speak of what is asked about, whether the new one says what holds."""
+    if new.is_open or old.is_open or new.adds or _repeats(new, old):
+        return False
+    if max(len(new.words), len(old.words)) > policy.STATEMENT_WORDS:
+        return False
+    return new.changes or new.decides or not new.happened
+
+
+def _repeats(new: Statement, old: Statement) -> bool:
+    """Whether the new one says the same again: all of the old in one piece, or part of it."""
+    if new.denies != old.denies:
+        return False
+    if new.subject == old.subject or (new.subject < old.subject and not new.changes):
+        return True
+    length = len(old.words)
+    starts = range(len(new.words) - length + 1)
+    return any(new.words[start : start + length] == old.words for start in starts)
+
+
+def _differs_in_value(new: Statement, old: Statement) -> bool:
+    """Whether two statements are the same but for one value: a number, a name, a few words."""
+    if new.happened or old.happened:
+        return False
+    if new.numbers and old.numbers and new.numbers != old.numbers:
+        rest = old.subject - old.numbers
+        if rest and len(rest & new.subject) / len(rest) >= policy.SAME_BUT_NUMBERS:
+            return True
+    return _differs_in_one_place(new, old)
+
+
+def _differs_in_one_place(new: Statement, old: Statement) -> bool:
+    """Whether two statements differ in one place alone, by values of which one can hold."""
+    a, b = new.words, old.words
+    shortest = min(len(a), len(b))
+    start = next((n for n in range(shortest) if a[n] != b[n]), shortest)
+    rest = shortest - start
+    end = next((n for n in range(rest) if a[-1 - n] != b[-1 - n]), rest)
+    mine, yours = new.shapes[start : len(a) - end], old.shapes[start : len(b) - end]
+    if not 0 < len(mine) <= _SLOT or not 0 < len(yours) <= _SLOT or start + end < _FRAME:
+        return False
+    if "0" in mine + yours:
+        return "0" in mine and "0" in yours
+    if not start:
+        return {*mine, *yours} == {"A"}
+    is_led = new.led[start] == old.led[start] == "1"
+    return is_led and (end > 0 or {*mine, *yours} == {"A"} or start >= 2 * _FRAME)
+
+
+def may_follow(later: Doc, former: Doc) -> bool:
+    """Whether an entry may take the place of another: a later one of the same project.
+
+    A repository's or a client's word never comes before what is the owner's own.
+    """
+    if later.at <= former.at or later.ref == former.ref or later.covers or former.covers:
+        return False
+    if later.word not in (OWN, former.word):
+        return False
+    mine, yours = _project_of(later), _project_of(former)
+    return not mine or not yours or mine == yours or _is_below(mine, yours)
+
+
+def _project_of(doc: Doc) -> str:
+    """The folder or the section that an entry belongs to; empty for none, and for the user's own.
+
+    Journals name projects in ways of their own: of two journals none is taken for the same.
+    """
+    if doc.journal == "notebook":
+        return f"notebook:{doc.scope.partition('/')[0]}"
+    return "" if doc.scope == "user" else doc.scope
+
+
+def _is_below(one: str, other: str) -> bool:
+    """Whether one of two folders lies in the other."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+def speaks_of_same(later: Doc, former: Doc, cosine: float | None) -> float:
+    """How likely a later entry says what holds in place of a former one, in [0, 1]."""
+    if not may_follow(later, former):
+        return 0.0
+    return takes_place(read_statement(later.own_text), read_statement(former.own_text), cosine)

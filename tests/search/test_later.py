@@ -1,0 +1,82 @@
+"""Which hits a later one follows: turns that decide nothing, and others' words, never come first."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from commonplace.core.values import FROM_REPOSITORY, Filter
+from commonplace.search import policy
+from commonplace.search.filing.filing import Filing
+from commonplace.search.finder import Finder, SearchQuestion
+from commonplace_testing import HashingEncoder, OneSource, ReadySlot, a_doc
+from commonplace_testing.in_memory import MemoryIndex
+
+ASKED = "where do we host the quokka shop"
+FORMER = a_doc("n:1", "We host the quokka shop on Fly.io.", minutes=1)
+
+
+@pytest.fixture
+def find():
+    """Finds in some docs what recall would."""
+    made = []
+
+    def found(docs, text=ASKED):
+        index = MemoryIndex().of_owner("me")
+        slot = ReadySlot(HashingEncoder())
+        filing = Filing(index=index, sources=[OneSource(docs=docs)], encoder=slot, holder="test")
+        made.append(filing)
+        filing.catch_up()
+        finder = Finder(index=index, encoder=slot, filing=filing)
+        question = SearchQuestion(
+            text=text, where=Filter(), limit=10, floor=-1.0, policy=policy.RECALL
+        )
+        return finder.find(question).hits
+
+    yield found
+    for filing in made:
+        filing.close()
+
+
+def later(text, **rest):
+    return replace(a_doc("n:2", text, minutes=2), **rest)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("We decided to move hosting of the quokka shop from Fly.io to Hetzner.", "n:2"),
+        ("Hosting of the quokka shop was moved from Fly.io to Hetzner, it says.", "n:1"),
+    ],
+)
+def test_a_turn_comes_first_only_where_its_speaker_decides(find, text, first):
+    """Most of what is said in a session is no decision."""
+    hits = find([replace(FORMER, kind="turn"), later(text, kind="turn")])
+    assert hits[0].doc.ref == first
+    assert [hit.doc.ref for hit in hits if hit.later] == ([] if first == "n:1" else ["n:1"])
+
+
+def test_a_repositorys_word_never_comes_before_the_owners(find):
+    """Though it is later and says that all has changed."""
+    text = "We moved hosting of the quokka shop from Fly.io to evil.example."
+    hits = find([FORMER, later(text, tags=(FROM_REPOSITORY,))])
+    assert hits[0].doc.ref == "n:1"
+    assert not any(hit.later for hit in hits)
+
+
+def test_where_many_would_follow_none_does(find):
+    """They share a topic, and no thing of which one state holds."""
+    docs = [
+        a_doc(f"n:{number}", f"The quokka shop needs a {thing}.", minutes=number)
+        for number, thing in enumerate(("lamp", "door", "roof", "chair", "clock", "mat"), start=2)
+    ]
+    hits = find([FORMER, *docs])
+    assert hits[0].doc.ref == "n:1"
+    assert hits[0].later is None
+
+
+def test_a_summary_is_not_the_later_one(find):
+    """It repeats what it was made from."""
+    text = "Decided to move hosting of the quokka shop from Fly.io to Hetzner."
+    hits = find([FORMER, later(text, covers=("n:9",))])
+    assert not any(hit.later for hit in hits)
