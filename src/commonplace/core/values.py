@@ -220,6 +220,7 @@ class Weighing(Struct, frozen=True, kw_only=True):
         shortest_turn: Words that a turn of a conversation counts as at least.
         before: Weight, in [0, 1], that the turn right before another lends it.
         after: Weight, in [0, 1], that the turn right after another lends it.
+        following: The least weight that the turn right after another lends it, however long it is.
         scale: Words over which what is lent falls to 1/e.
         side: Turns on each side that lend.
         least: Weight under which nothing is lent.
@@ -239,6 +240,7 @@ class Weighing(Struct, frozen=True, kw_only=True):
     shortest_turn: int
     before: float
     after: float
+    following: float
     scale: float
     side: int
     least: float

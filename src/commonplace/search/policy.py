@@ -135,11 +135,12 @@ def scale_of(identity: str) -> Scale:
 WEIGHING = Weighing(
     k1=1.2,
     b=0.5,
-    b_turn=0.85,
+    b_turn=1.0,
     shortest=5,
     shortest_turn=60,
     before=0.6,
     after=0.4,
+    following=0.2,
     scale=80.0,
     side=8,
     least=0.02,
@@ -460,7 +461,7 @@ TIMELINE = Policy(
     inside=1.5,
     fitting=1.15,
     lent=True,
-    weighing=replace(WEIGHING, b=WEIGHING.b_turn, shortest=60),
+    weighing=replace(WEIGHING, b=0.85, shortest=60),
 )
 """Raw entries, turns of conversations and the rollups of all levels together; priors as recall's.
 A rollup of the span that was asked about is what a question to a span is after, and holds more

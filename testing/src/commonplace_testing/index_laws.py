@@ -49,6 +49,7 @@ ALONE = Weighing(
     shortest_turn=1,
     before=0.0,
     after=0.0,
+    following=0.0,
     scale=1.0,
     side=0,
     least=1.0,

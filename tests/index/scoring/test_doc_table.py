@@ -109,3 +109,21 @@ def test_an_entry_of_a_whole_book_lends_nothing_and_overflows_nothing():
     column = np.array([1], dtype=np.int64)
     book = DocTable(column, column, column, column, np.array([100_000]), np.array([False]))
     assert not book.lending(np.array([0]), TOGETHER).weights.any()
+
+
+def test_a_long_reply_lends_to_the_question_before_it():
+    """600 words lie too far to lend; .2 of what is right behind a turn counts all the same."""
+    turns = [1, 2, 3]
+    chat = doc_table_of(
+        np.array([turns, [0, 1, 2], [1, 1, 1], [7, 7, 7], [10, 600, 600], [0, 0, 0]])
+    )
+    weighing = replace(TOGETHER, following=0.2)
+    places = np.array([0, 1])
+    assert not chat.lending(places[:1], TOGETHER).weights.any()
+    lent = chat.lending(places, weighing)
+    given = [
+        {int(other): round(float(w), 4) for other, w in zip(others, weights, strict=True) if w}
+        for others, weights in zip(lent.places, lent.weights, strict=True)
+    ]
+    # The question lends the reply .5 e^(-5/80); the next reply .2, the one after that nothing.
+    assert given == [{1: 0.2}, {0: 0.4697, 2: 0.2}]

@@ -148,6 +148,7 @@ class DocTable(Struct, frozen=True, eq=False, dict=True):
         share = np.where(precedes, weighing.before, weighing.after)
         # Where no doc is there is no distance: a long entry's own would be far below zero.
         weights = share * np.exp(-np.maximum(distance, 0.0) / weighing.scale)
+        weights = np.maximum(weights, np.where(steps == 1, weighing.following, 0.0))
         weights[~is_there | (weights < weighing.least)] = 0.0
         return Lending(others, weights.astype(np.float32))
 
