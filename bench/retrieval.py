@@ -22,6 +22,7 @@ from msgspec.structs import asdict
 from bench.retrieval_baselines import ask_baselines
 from bench.retrieval_data import (
     ANSWERABLE,
+    ASKED_IN,
     LANGUAGES,
     OVERLAPS,
     Dataset,
@@ -31,10 +32,12 @@ from bench.retrieval_data import (
     mixed,
     read_cjk,
     read_data,
+    read_languages,
     together,
 )
 from bench.retrieval_encoder import ENCODERS, open_encoder
 from bench.retrieval_figures import render_archives, render_rows, summed
+from bench.retrieval_label import Label, others_questions, own_questions, render_labels
 from bench.retrieval_library import Library
 from bench.retrieval_now import HALVES, measure_now, measure_updates
 from bench.retrieval_own import OWN_SEARCHES, ask_own
@@ -53,16 +56,16 @@ if TYPE_CHECKING:
     from commonplace.search.policy import Policy
 
 RESULTS = Path(__file__).with_name("results")
-PARTS = ("turns", "long", "journals", "mixed", "cjk", "now", "own")
-WITHOUT_DATA = ("cjk", "now")
+PARTS = ("turns", "long", "journals", "mixed", "cjk", "languages", "now", "label", "own")
 DEFAULT = PARTS[:-1]  # the journals' own searches take minutes, and the timeline's half an hour
+OURS = ("cjk", "languages", "now")
+"""The parts whose data is our own."""
 OVER = {"A": "RRF", "B": "FTS5"}
 CONFIGURATIONS = {"A": "A, words and meaning", "B": "B, words alone"}
 ABSENT = """The data is absent: LoCoMo is not part of Commonplace (its licence is CC BY-NC 4.0).
 Get locomo10.json, or a part of it, from github.com/snap-research/locomo and name it:
   make bench-retrieval DATA=<path>
-What holds now needs no data: make bench-retrieval BENCH="--only now"
-The Chinese and Japanese set needs no data: make bench-retrieval BENCH="--only cjk"
+Our own sets need no data: make bench-retrieval BENCH="--only cjk --only languages --only now"
 """
 
 
@@ -94,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     asked = _options(arguments)
     parts = asked.only or list(DEFAULT)
-    if not asked.data and (asked.sweep or {*parts} - {*WITHOUT_DATA}):
+    if not asked.data and (asked.sweep or not {*OURS}.issuperset(parts)):
         sys.stderr.write(ABSENT)
         return 2
     try:
@@ -202,18 +205,27 @@ def _part(
     bench: Bench, part: str, chats: Sequence[Archive], journals: Sequence[Archive]
 ) -> list[dict[str, Any]]:
     """A part for which no data was named measures nothing."""
+    made: list[dict[str, Any]] = []
     match part:
         case "turns" if chats:
-            return _turns(bench, chats)
+            made = _turns(bench, chats)
         case "long" if chats:
-            return _long(bench, chats)
+            made = _long(bench, chats)
         case "journals" if journals:
-            return _journals(bench, journals)
+            made = _journals(bench, journals)
         case "mixed" if chats and journals:
-            return _mixed(bench, chats, journals)
-        case "cjk" | "now":
-            return _cjk(bench) if part == "cjk" else _now(bench, chats)
-    return _own(bench, chats, journals) if part == "own" else []
+            made = _mixed(bench, chats, journals)
+        case "cjk":
+            made = _cjk(bench)
+        case "now":
+            made = _now(bench, chats)
+        case "languages":
+            made = _languages(bench)
+        case "label" if bench.encoder is not None:
+            made = [*_label(bench, "chats", chats), *_label(bench, "journals", journals)]
+        case "own":
+            made = _own(bench, chats, journals)
+    return made
 
 
 def _turns(bench: Bench, archives: Sequence[Archive]) -> list[dict[str, Any]]:
@@ -369,6 +381,45 @@ def _now(bench: Bench, chats: Sequence[Archive]) -> list[dict[str, Any]]:
             made.append({"part": "now, chats", "configuration": key, **chat})
     print()
     return made
+
+
+def _languages(bench: Bench) -> list[dict[str, Any]]:
+    """English entries asked in another language, and how often the label calls that weak."""
+    halves = read_languages()
+    made: list[dict[str, Any]] = []
+    for key in bench.configurations:
+        rows: list[Row] = []
+        outcomes: list[Outcome] = []
+        labels: list[Label] = []
+        for half in halves:
+            with bench.library([half.archive], key) as library:
+                found = library.ask(bench.policy)
+                answered = library.chances(bench.policy, {half.archive.name: half.archive.asked})
+                others = library.chances(bench.policy, {half.archive.name: half.strange})
+            outcomes += found
+            rows.append(summed(found, half.label, tuple(ASKED_IN.values())))
+            if answered and others:
+                labels.append(Label.of(half.label, answered, others))
+        made.append(_shown("other languages", CONFIGURATIONS[key], rows, outcomes))
+        made += _labels("other languages", labels)
+    return made
+
+
+def _label(bench: Bench, kind: str, archives: Sequence[Archive]) -> list[dict[str, Any]]:
+    """Each archive asked its own questions, and those of the next one."""
+    if len(archives) < 2:  # noqa: PLR2004  nobody is next
+        return []
+    with bench.library(archives, "A") as library:
+        answered = library.chances(bench.policy, own_questions(archives))
+        others = library.chances(bench.policy, others_questions(archives))
+    return _labels(kind, [Label.of("all", answered, others)])
+
+
+def _labels(part: str, rows: Sequence[Label]) -> list[dict[str, Any]]:
+    if not rows:
+        return []
+    print(render_labels(f"weak matches: {part}", rows), end="\n\n", flush=True)
+    return [{"part": f"weak matches: {part}", "rows": [row._asdict() for row in rows]}]
 
 
 def _sweep(bench: Bench, archives: Sequence[Archive], policies: dict[str, Policy]) -> None:

@@ -1,7 +1,7 @@
 """What retrieval is measured on: owners with docs, and questions with the refs that answer them.
 
-Reads LoCoMo's JSON, journals with questions, and our own Chinese and Japanese set; never files,
-asks or judges anything.
+Reads LoCoMo's JSON, journals with questions, and our own sets in other languages; never files, asks
+or judges anything.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ Kind: TypeAlias = Literal["chats", "journals"]
 
 JOURNAL = "bench"
 CJK = Path(__file__).with_name("cjk.json")
+OTHER_LANGUAGES = Path(__file__).with_name("languages.json")
 CATEGORIES = {
     1: "multi-hop",
     2: "temporal",
@@ -39,6 +40,7 @@ CATEGORIES = {
 }
 ANSWERABLE = ("multi-hop", "temporal", "open-domain", "single-hop")
 LANGUAGES = {"zh": "Chinese", "ja": "Japanese"}
+ASKED_IN = {"de": "German", "fr": "French", "es": "Spanish"}
 OVERLAPS = ("shares few words", "shares more")
 FEW_SHARED = 1 / 3
 MERGED_WORDS = 200
@@ -313,3 +315,57 @@ def read_cjk() -> Dataset:
         for one in raw["questions"]
     ]
     return Dataset(archives=(_archive("cjk", docs, asked),))
+
+
+class Half(Struct, frozen=True, kw_only=True):
+    """English entries with questions in another language: a half to tune on, or to measure with.
+
+    strange: questions that no entry answers.
+    """
+
+    label: str
+    archive: Archive
+    strange: tuple[Asked, ...]
+
+
+def read_languages() -> list[Half]:
+    """Our English entries asked in each other language: of each, the half tuned on, and the rest.
+
+    Every other question, from the first on, was tuned on.
+    """
+    raw = json.loads(OTHER_LANGUAGES.read_text("utf-8"))
+    entries = [
+        _entry(
+            {
+                "ref": f"{JOURNAL}:languages/{each['id']}",
+                "at": f"{each['at']}T12:00:00+00:00",
+                "journal": JOURNAL,
+                "scope": "",
+                "text": each["text"],
+            }
+        )
+        for each in raw["entries"]
+    ]
+    return [
+        Half(
+            label=f"{name}, {half}",
+            archive=_archive(
+                "languages",
+                entries,
+                [
+                    Asked(
+                        text=one[language],
+                        kind=name,
+                        gold=frozenset(f"{JOURNAL}:languages/{ref}" for ref in one["evidence"]),
+                    )
+                    for one in raw["questions"][start::2]
+                ],
+            ),
+            strange=tuple(
+                Asked(text=one[language], kind=name, gold=frozenset())
+                for one in raw["strange"][start::2]
+            ),
+        )
+        for start, half in enumerate(("tuned on", "measured"))
+        for language, name in ASKED_IN.items()
+    ]

@@ -104,6 +104,15 @@ class Library:
         """Stop filing and let go of the index."""
         self._open.close()
 
+    def chances(self, policy: Policy, asked: Mapping[str, Sequence[Asked]]) -> list[float]:
+        """How likely hits are about each question, by the archives they are asked of."""
+        found = (
+            _found(finder, one, policy).chance
+            for archive, finder in self._finders
+            for one in asked[archive.name]
+        )
+        return [chance for chance in found if chance is not None]
+
     def ask(self, policy: Policy) -> list[Outcome]:
         """Every question of every archive, asked of its owner; may be called many times."""
         outcomes = []

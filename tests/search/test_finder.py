@@ -84,6 +84,33 @@ def test_without_an_encoder_words_answer_and_say_why(search):
     assert found.notes == ("Searched by words alone: The weights are on holiday.",)
 
 
+class NamedEncoder(HashingEncoder):
+    """One that goes by the name of a published model."""
+
+    def __init__(self, name):
+        self.identity = f"{name}:64:mean:l2:00000000"
+
+
+def test_another_language_than_the_encoders_is_said_once(search):
+    """An English model, a German question: one note in a session, that names the other model."""
+    mine = search([a_doc("n:1", "harbour")], slot=ReadySlot(NamedEncoder("minilm-l6-v2")))
+    assert mine.find("where is the harbour light").notes == ()
+    (note,) = mine.find("Wo ist das Licht im Hafen?").notes
+    assert "minilm-l6-v2" in note
+    assert "`commonplace model use multilingual-e5-small`" in note
+    assert mine.find("Wer war am Hafen?").notes == ()
+
+
+def test_a_multilingual_encoder_says_nothing_of_languages(search):
+    """It is there already; and by words alone the reason for that is said, nothing else."""
+    mine = search([a_doc("n:1", "ship")], slot=ReadySlot(NamedEncoder("multilingual-e5-small")))
+    assert mine.find("Wo ist das Licht im Hafen?").notes == ()
+    words = search([a_doc("n:1", "harbour")], slot=ReadySlot(reason="The weights are away."))
+    assert words.find("Wo ist das Licht im Hafen?").notes == (
+        "Searched by words alone: The weights are away.",
+    )
+
+
 @pytest.mark.parametrize("error", [Unavailable("There is not enough memory."), MemoryError()])
 def test_an_encoder_that_fails_at_the_query_leaves_the_words(search, error):
     """Out of memory in the middle of a question: words find, and a note says so."""

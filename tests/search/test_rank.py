@@ -14,7 +14,7 @@ from tests.search.conftest import one
 
 from commonplace.core.values import Interval
 from commonplace.search import policy as numbers
-from commonplace.search.policy import Policy, scale_of
+from commonplace.search.policy import Likelihood, Policy, scale_of
 from commonplace.search.query_features import (
     QueryFeatures,
     asks_for_all,
@@ -177,6 +177,9 @@ def test_a_name_is_a_cue_only_where_one_is_named():
     assert read_features("Annabel?").named(authors) == -1
 
 
+LIKELY = (Likelihood(ahead=6.8, backed=16.0, bias=-3.51),)
+
+
 def test_a_weak_match_is_told_by_cosine_and_coverage(made):
     """1 / (1 + e^-(6.8 a + 16 b - 3.51)): a = .5 - .15 ahead of the tenth, b = .5 * .4."""
     found = made(
@@ -186,21 +189,45 @@ def test_a_weak_match_is_told_by_cosine_and_coverage(made):
         one(similarity=0.5, covered=0.4),
         one(similarity=0.15, covered=1.0),
     )
-    ranking = rank(found, floor=-1.0, policy=EVEN, features=QueryFeatures())
+    ranking = rank(found, floor=-1.0, policy=EVEN, features=NO_FEATURES)
     wanted = 1 / (1 + math.exp(-(6.8 * 0.35 + 16 * 0.2 - 3.51)))
-    assert chance(found, ranking) == pytest.approx(wanted, abs=1e-6)
+    assert chance(found, ranking, LIKELY) == pytest.approx(wanted, abs=1e-6)
     words_only = made(one(words=1.0))
-    assert (
-        chance(words_only, rank(words_only, floor=0, policy=EVEN, features=QueryFeatures())) is None
-    )
+    ranking = rank(words_only, floor=0, policy=EVEN, features=NO_FEATURES)
+    assert chance(words_only, ranking, LIKELY) is None
 
 
 def test_the_first_entry_of_a_memory_may_be_a_strong_match(made):
     """Where fewer than ten entries are near, the tenth counts as one with nothing in common."""
     found = made(one(similarity=0.7, covered=0.1))
-    ranking = rank(found, floor=-1.0, policy=EVEN, features=QueryFeatures())
+    ranking = rank(found, floor=-1.0, policy=EVEN, features=NO_FEATURES)
     wanted = 1 / (1 + math.exp(-(6.8 * 0.7 + 16 * 0.07 - 3.51)))
-    assert chance(found, ranking) == pytest.approx(wanted, abs=1e-6)
+    assert chance(found, ranking, LIKELY) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_the_highest_of_several_likelihoods_counts(made):
+    """By the nearest cosine alone, 1 / (1 + e^-(10 * .3 - 2)), where no word says anything."""
+    found = made(one(similarity=0.3), *[one(similarity=0.28) for _ in range(9)])
+    ranking = rank(found, floor=-1.0, policy=EVEN, features=NO_FEATURES)
+    both = (*LIKELY, Likelihood(nearest=10.0, bias=-2.0))
+    assert chance(found, ranking, both) == pytest.approx(1 / (1 + math.exp(-1.0)), abs=1e-6)
+
+
+def test_meaning_alone_may_tell_across_languages():
+    """Words say nothing where a question is in another language than what answers it."""
+    name = "multilingual-e5-small:384:mean:l2:1"
+    assert not any(each.nearest for each in numbers.likelihoods(name, across=False))
+    assert any(each.nearest and not each.backed for each in numbers.likelihoods(name, across=True))
+
+
+def test_few_words_of_another_language_weigh_less(made):
+    """The best of .3 counts as half of .6: .25 by words, under .4 by meaning."""
+    found = made(one(words=0.3, similarity=0.1), one(words=0.0, similarity=0.5, matched=False))
+    assert [row for row, _ in scores(found)] == [0, 1]
+    across = numbers.across_languages(EVEN)
+    assert scores(found, policy=across) == [(1, 0.5), (0, pytest.approx(0.35))]
+    full = made(one(words=0.9), one(words=0.3))
+    assert scores(full, policy=across) == scores(full)
 
 
 def test_cosines_of_every_encoder_are_read_on_one_scale():

@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from commonplace.core.digest import sha256_hex
+from commonplace.core.stop_words import stop_words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,18 +25,6 @@ EXCERPT_STEP = 20
 # A question is longer only by accident, and each of its words is sought in the whole text.
 _EXCERPT_WORDS = 64
 _EARLY_WINDOWS = 3000
-
-# Words so frequent in questions that a search for them is a search for everything (49 ms of a
-# 7-word question at 100,000 entries). Negations and time words stay: they mean something here.
-STOP_WORDS = frozenset(
-    """
-    a about an and any are as at be been being but by can could did do does doing for from had
-    has have having he her hers him his how i if in into is it its itself just me my of on or
-    our ours she so some such than that the their theirs them then there these they this those
-    to too us was we were what when where which while who whom why will with would you your
-    yours
-    """.split()
-)
 
 # Scripts written without spaces between words; runs of them are cut into overlapping pairs.
 _CJK = (
@@ -126,18 +115,21 @@ def names_time(text: str) -> bool:
 def query_terms(query: str, *, limit: int = 64) -> list[Term]:
     """The distinct terms of a question, in its order; stop words go unless nothing else is left.
 
-    A lone CJK character becomes a prefix, since the index holds pairs.
+    Those are of the language that it is asked in. A lone CJK character becomes a prefix, since the
+    index holds pairs.
     """
     terms: dict[Term, None] = {}
     stops: dict[Term, None] = {}
     composed = unicodedata.normalize("NFC", well_formed(query).replace("\0", " "))
-    for word in _WORD.findall(_CJK_RUN.sub(lambda run: f" {run.group()} ", composed)):
+    words = _WORD.findall(_CJK_RUN.sub(lambda run: f" {run.group()} ", composed))
+    stop_words = stop_words_of(word.casefold() for word in words)
+    for word in words:
         if _CJK_RUN.fullmatch(word):
             for pair in _pairs(word):
                 terms[Term(pair, prefix=len(pair) == 1)] = None
             continue
         folded = word.casefold()
-        (stops if folded in STOP_WORDS else terms)[Term(folded)] = None
+        (stops if folded in stop_words else terms)[Term(folded)] = None
     return list(terms or stops)[:limit]
 
 

@@ -36,10 +36,17 @@ if TYPE_CHECKING:
     from commonplace.core.values import Candidates, Doc, Here, Interval, Numbers, Vector
     from commonplace.search.filing.port import Refreshing
     from commonplace.search.policy import Policy
+    from commonplace.search.query_features import QueryFeatures
     from commonplace.search.rank import Ranking
 
 _UNWEIGHED = replace(numbers.WEIGHING, side=0)
 """For what is listed by its time: nothing lends another anything, which takes time for many."""
+
+_OTHER_LANGUAGE = (
+    "The question is not in English, and its meaning is read by {name}, which knows English alone:"
+    " `commonplace model use multilingual-e5-small` finds in a hundred languages, once"
+    " `commonplace model fetch multilingual-e5-small` has brought it."
+)
 
 _ENCODING_AT_ONCE = 4
 _WARMING = "a question that nobody asked"
@@ -115,6 +122,7 @@ class Finder:
         self._filing = filing
         self._lineage = lineage
         self._notes = notes
+        self._has_told_languages = False
         self._pool = ThreadPoolExecutor(max_workers=_ENCODING_AT_ONCE, thread_name_prefix="query")
 
     @property
@@ -158,20 +166,33 @@ class Finder:
             notes = (*notes, *self._filing.settle(identity, numbers.VECTORS_WAIT_S))
         found = self._index.candidates(question.asked(lambda: encoding.result().vector, identity))
         notes = (*notes, *self._notes)
+        features = read_features(question.text)
         if why := encoding.result().why:
             notes = (*notes, f"Searched by words alone: {why}")
+        elif features.is_foreign and (note := self._on_languages(identity)):
+            notes = (*notes, note)
         scale = numbers.scale_of(identity)
         found = replace(
             found, similarity=scale.of(found.similarity), nearness=scale.of(found.nearness)
         )
-        ranking = _ranked(found, question)
+        across = features.is_foreign and numbers.knows_languages(identity)
+        if across:
+            question = replace(question, policy=numbers.across_languages(question.policy))
+        ranking = _ranked(found, question, features)
         return Found(
             hits=self._hits(found, ranking, question),
             notes=notes,
-            chance=chance(found, ranking),
+            chance=chance(found, ranking, numbers.likelihoods(identity, across=across)),
             vector=encoding.result().vector,
             identity=identity,
         )
+
+    def _on_languages(self, identity: str) -> str:
+        """What is said once of an encoder that knows English alone."""
+        if self._has_told_languages or not numbers.knows_english_alone(identity):
+            return ""
+        self._has_told_languages = True
+        return _OTHER_LANGUAGE.format(name=identity.partition(":")[0])
 
     def _hits(
         self, found: Candidates, ranking: Ranking, question: SearchQuestion
@@ -359,9 +380,9 @@ def _encoded(slot: EncoderSlot, ready: Encoder | None, text: str) -> _Encoded:
         return _Encoded(None, encoder.identity, exc.message)
 
 
-def _ranked(found: Candidates, question: SearchQuestion) -> Ranking:
+def _ranked(found: Candidates, question: SearchQuestion, features: QueryFeatures) -> Ranking:
     """The candidates in order, with what the question leans to."""
-    policy, features = question.policy, read_features(question.text)
+    policy = question.policy
     ranked = partial(
         rank,
         found,

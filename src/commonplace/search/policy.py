@@ -126,10 +126,28 @@ sixteen short sentences that have nothing in common, in English alone for bge, w
 language. Why: docs/decisions/0032-a-scale-for-each-encoder.md."""
 
 
+_ENGLISH, _MULTILINGUAL = frozenset(("minilm", "e5", "bge")), "multilingual"
+
+
 def scale_of(identity: str) -> Scale:
     """The scale of an encoder's cosines, by the name in its identity."""
-    parts = identity.partition(":")[0].split("-")
+    parts = _name_parts(identity)
     return next((scale for name, scale in _SCALES.items() if name in parts), Scale(0.0, 1.0))
+
+
+def knows_english_alone(identity: str) -> bool:
+    """Whether an encoder was made for English, by the name in its identity."""
+    parts = _name_parts(identity)
+    return not knows_languages(identity) and not _ENGLISH.isdisjoint(parts)
+
+
+def knows_languages(identity: str) -> bool:
+    """Whether an encoder was made for many languages, likewise."""
+    return _MULTILINGUAL in _name_parts(identity)
+
+
+def _name_parts(identity: str) -> list[str]:
+    return identity.partition(":")[0].split("-")
 
 
 WEIGHING = Weighing(
@@ -178,6 +196,8 @@ class Policy(Struct, frozen=True, kw_only=True):
         words: Weight of the share by words, likewise.
         clear: Cosine that the maximum by meaning counts as at least, so that noise does not get a
             full score where nothing is near.
+        clear_words: What the maximum by words counts as at least, likewise: a doc of mean length
+            that bears each word of the question once has 1.
         duplicate: Share of words in common, in (0, 1], from which two hits are one; above 1 for
             never.
         timed: Added to an entry that names a time where the question asks for one.
@@ -207,6 +227,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     meaning: float = 0.55
     words: float = 0.45
     clear: float = 0.4
+    clear_words: float = 0.0
     duplicate: float = 0.9
     timed: float = 0.0
     inside: float = 1.0
@@ -347,11 +368,12 @@ SHOWN_AROUND = 40
 """Bytes around them, about: a ref, a time, a fence."""
 
 WEAK_CHANCE = 0.2
-"""Under this chance hits are called a weak match. Source: docs/retrieval.md."""
+"""Under this chance hits are called a weak match, and the best alone are shown where no limit was
+asked for. Source: docs/retrieval.md."""
 
-FOLDING_CHANCE = 0.14
-"""Under this chance only the best hits are shown where no limit was asked for. It folds 1.6, .7 and
-2.2 % of right answers (chats, journals, long replies), `WEAK_CHANCE` would 3.8, 2.3 and 7.9 %."""
+STRONG_CHANCE = 0.22
+"""Under this chance nothing is brought to mind of what nobody asked for: of strange questions a
+tenth fewer pass than by `WEAK_CHANCE`."""
 
 FITTING_SHARE = 0.35
 """Hits that score less than this of the best are folded. Of .35 to .6 it alone loses about .001
@@ -374,7 +396,6 @@ SESSION_NAMED = 8
 PROMPT_SHARE = 0.5
 """What a prompt brings to mind scores at least so much of the best: the label rests on that one."""
 
-_CHANCE_AHEAD, _CHANCE_BACKED, _CHANCE_BIAS = 6.8, 16.0, -3.51
 CHANCE_HITS = 10
 """How many of the best hits, and of the nearest entries, are looked at for it."""
 
@@ -384,17 +405,53 @@ nearest entry where there are fewer.
 Why: docs/decisions/0124-a-small-memory-is-not-weak-for-being-small.md."""
 
 
-def chance(ahead: float, backed: float) -> float:
-    """How likely hits are about what was asked, in (0, 1); see docs/retrieval.md.
+class Likelihood(Struct, frozen=True, kw_only=True):
+    """How likely hits are about what was asked, as a logistic sum; see docs/retrieval.md.
 
     Args:
-        ahead: how far the cosine of the nearest entry lies above that of the tenth, or above that
-            of texts with nothing in common where there is no tenth.
-        backed: the highest product, among the best hits, of a hit's cosine and how much of the
-            question stands in it.
+        ahead: Weight of how far the cosine of the nearest entry lies above that of the tenth, or
+            above that of texts with nothing in common where there is no tenth.
+        backed: Of the highest product, among the best hits, of a hit's cosine, with what its
+            neighbours lend, and how much of the question stands in it.
+        nearest: Of the cosine of the nearest entry.
     """
-    logit = _CHANCE_AHEAD * ahead + _CHANCE_BACKED * backed + _CHANCE_BIAS
-    return 1 / (1 + math.exp(-logit))
+
+    ahead: float = 0.0
+    backed: float = 0.0
+    nearest: float = 0.0
+    bias: float
+
+    def of(self, *, ahead: float, backed: float, nearest: float) -> float:
+        """The chance, in (0, 1)."""
+        logit = self.ahead * ahead + self.backed * backed + self.nearest * nearest + self.bias
+        return 1 / (1 + math.exp(-logit))
+
+
+_LIKELIHOOD = Likelihood(ahead=3.5, backed=13.5, bias=-2.57)
+_LIKELIHOODS = {"e5": _LIKELIHOOD}
+"""By a part of the encoder's name, where it has its own."""
+
+_CLEAR_WORDS_FOREIGN = 0.6
+_LIKELIHOOD_BY_MEANING = Likelihood(nearest=10.7, bias=-2.67)
+"""Of a question in another language, whose words may stand in no entry that answers it."""
+
+
+def across_languages(policy: Policy) -> Policy:
+    """The policy for a question in another language, few of whose words stand in what answers it.
+
+    Where most of them do stand there, as in texts of that language, nothing changes.
+    """
+    return replace(policy, clear_words=_CLEAR_WORDS_FOREIGN)
+
+
+def likelihoods(identity: str, *, across: bool) -> tuple[Likelihood, ...]:
+    """What tells the chance of hits, by the encoder's identity: the highest of them counts.
+
+    across: Whether the question is in another language than English, and the encoder knows it.
+    """
+    parts = _name_parts(identity)
+    own = next((each for name, each in _LIKELIHOODS.items() if name in parts), _LIKELIHOOD)
+    return (own, _LIKELIHOOD_BY_MEANING) if across else (own,)
 
 
 NOTEBOOK = Policy(meaning=0.5, words=0.5, duplicate=1.0)

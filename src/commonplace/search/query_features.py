@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.text import STOP_WORDS
+from commonplace.core.stop_words import STOP_WORDS, is_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,13 +126,17 @@ OWN_AUTHOR = "user"
 
 
 class QueryFeatures(Struct, frozen=True):
-    """What a question wants beyond its words: a time, what was said, a task, the asker's own."""
+    """What a question wants beyond its words: a time, what was said, a task, the asker's own.
+
+    is_foreign: It is clearly in another language than English.
+    """
 
     asks_time: bool = False
     asks_said: bool = False
     asks_task: bool = False
     asks_now: bool = False
     says_i: bool = False
+    is_foreign: bool = False
     words: frozenset[str] = frozenset()
 
     def named(self, authors: Sequence[str]) -> int:
@@ -201,5 +205,6 @@ def read_features(question: str) -> QueryFeatures:
         asks_task=asks_task(question),
         asks_now=_ASKS_NOW.match(question) is not None and _ASKS_THEN.search(question) is None,
         says_i=_SAYS_I.search(question) is not None,
+        is_foreign=is_foreign(question),
         words=frozenset(_WORD.findall(question.casefold())),
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import By, Candidates, Interval, Mask, Numbers
     from commonplace.search.boosts import Boost
-    from commonplace.search.policy import Policy
+    from commonplace.search.policy import Likelihood, Policy
     from commonplace.search.query_features import QueryFeatures
 
     Scores = NDArray[np.float64]
@@ -104,7 +104,7 @@ def _shares(found: Candidates, known: Mask, kept: Mask, policy: Policy) -> tuple
     by_meaning = np.where(kept & known, nearness, 0.0).clip(min=0.0)
     by_words = np.where(kept, found.words.astype(np.float64), 0.0)
     top_meaning = max(float(by_meaning.max(initial=0.0)), policy.clear) or 1.0
-    top_words = float(by_words.max(initial=0.0)) or 1.0
+    top_words = max(float(by_words.max(initial=0.0)), policy.clear_words) or 1.0
     weight = np.where(known, policy.words, policy.meaning + policy.words)
     return policy.meaning * by_meaning / top_meaning, weight * by_words / top_words
 
@@ -181,14 +181,15 @@ def _age_and_kind_factor(found: Candidates, policy: Policy, now: datetime) -> Sc
     return factor
 
 
-def chance(found: Candidates, ranking: Ranking) -> float | None:
+def chance(found: Candidates, ranking: Ranking, likelihoods: Sequence[Likelihood]) -> float | None:
     """How likely the hits are about what was asked; None where no meaning is known."""
     similarity = found.similarity[~np.isnan(found.similarity)]
     if not len(similarity):
         return None
     best = ranking.rows[: numbers.CHANCE_HITS]
-    backed = found.covered[best] * np.nan_to_num(found.similarity[best])
-    nearest = np.sort(similarity)[-numbers.CHANCE_HITS :]
-    tenth = nearest[0] if len(nearest) == numbers.CHANCE_HITS else numbers.UNRELATED
-    ahead = float(nearest[-1] - tenth)
-    return numbers.chance(ahead, float(backed.max(initial=0.0)))
+    backed = found.covered[best] * np.nan_to_num(found.nearness[best])
+    close = np.sort(similarity)[-numbers.CHANCE_HITS :]
+    tenth = close[0] if len(close) == numbers.CHANCE_HITS else numbers.UNRELATED
+    nearest = float(close[-1])
+    seen = {"ahead": nearest - float(tenth), "backed": float(backed.max(initial=0.0))}
+    return max(each.of(nearest=nearest, **seen) for each in likelihoods)

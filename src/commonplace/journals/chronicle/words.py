@@ -12,7 +12,8 @@ import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING
 
-from commonplace.core.text import STOP_WORDS, well_formed, words_text
+from commonplace.core.stop_words import stop_words_of
+from commonplace.core.text import well_formed, words_text
 from commonplace.core.word_forms import BASES, base_forms
 from commonplace.journals.chronicle.layouts import SQL
 
@@ -34,10 +35,12 @@ class Words:
 
     def __init__(self, text: str) -> None:
         words = unicodedata.normalize("NFC", well_formed(text).replace("\0", " ")).split()
+        parts = [_PART.findall(word.casefold()) for word in words]
+        stop_words = stop_words_of(part for each in parts for part in each)
         content = [
             word
-            for word in words
-            if not (parts := _PART.findall(word.casefold())) or not STOP_WORDS.issuperset(parts)
+            for word, each in zip(words, parts, strict=True)
+            if not each or not stop_words.issuperset(each)
         ]
         asked = {term: match for word in content or words for term, match in _terms(word)}
         stems = _stems(list(asked)[:MOST_WORDS])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.clock import period, periods_in
-from commonplace.core.text import STOP_WORDS
+from commonplace.core.stop_words import STOP_WORDS
 from commonplace.core.values import Interval
 from commonplace.core.when.phrases import parse_when
 from commonplace.journals.chronicle.times import from_instant

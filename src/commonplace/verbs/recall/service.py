@@ -213,7 +213,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         """
         question = self._understand(query, "")
         found = self._search(query, within, _Most(limit), preferred_time=question.interval)
-        is_strong = found.chance is not None and found.chance >= policy.WEAK_CHANCE
+        is_strong = found.chance is not None and found.chance >= policy.STRONG_CHANCE
         return replace(found, hits=self._with_replaced(found.hits, within) if is_strong else ())
 
     def list_by_time(
