@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.brief_item import OWN
-from commonplace.core.text import STOP_WORDS
+from commonplace.core.stop_words import STOP_WORDS
 from commonplace.core.word_forms import BASES, base_forms
 from commonplace.search import policy
 
