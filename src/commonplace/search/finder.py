@@ -122,7 +122,7 @@ class Finder:
         self._filing = filing
         self._lineage = lineage
         self._notes = notes
-        self._has_told_languages = False
+        self._has_named_other_encoder = False
         self._pool = ThreadPoolExecutor(max_workers=_ENCODING_AT_ONCE, thread_name_prefix="query")
 
     @property
@@ -189,9 +189,9 @@ class Finder:
 
     def _on_languages(self, identity: str) -> str:
         """What is said once of an encoder that knows English alone."""
-        if self._has_told_languages or not numbers.knows_english_alone(identity):
+        if self._has_named_other_encoder or not numbers.knows_english_alone(identity):
             return ""
-        self._has_told_languages = True
+        self._has_named_other_encoder = True
         return _OTHER_LANGUAGE.format(name=identity.partition(":")[0])
 
     def _hits(
