@@ -51,7 +51,7 @@ NO_TEXT = {
     "doors.stdio.prompt_listener": "a socket",
     "index.scoring.stems": "in memory alone",
     "index.sqlite.damage": "in memory alone",
-    "index.sqlite.turns": "a lock",
+    "index.sqlite.priority": "a lock",
     "inference.encoder.cached_file": "weights",
     "inference.encoder.download": "weights",
     "inference.encoder.hashes": "hashes of weights",

@@ -40,7 +40,7 @@ from commonplace.index.sqlite.docs import (
 )
 from commonplace.index.sqlite.file import IndexFile, empty, queries
 from commonplace.index.sqlite.meaning import Meaning
-from commonplace.index.sqlite.turns import turn
+from commonplace.index.sqlite.priority import prioritised
 from commonplace.index.sqlite.watermarks import EncoderRow
 
 if TYPE_CHECKING:
@@ -150,10 +150,10 @@ class SqliteOwnerIndex:
     ) -> None:
         """Make these changes in one transaction; see the port. Raises: Unavailable, Invalid.
 
-        What a source hands over lets all other changes go first.
+        Changes that a source hands over are not urgent: see `priority`.
         """
         with self._file.using(write=True) as (conn, opened):
-            with turn(self._file.folder, is_urgent=not source), transaction(conn):
+            with prioritised(self._file.folder, is_urgent=not source), transaction(conn):
                 for change in changes:
                     if isinstance(change, Drop):
                         drop_doc(conn, self._sql, change.ref)
@@ -196,7 +196,7 @@ class SqliteOwnerIndex:
         from commonplace.index.scoring.vectors import checked_passages
 
         with self._file.using(write=True) as (conn, opened):
-            with turn(self._file.folder, is_urgent=True), transaction(conn):
+            with prioritised(self._file.folder, is_urgent=True), transaction(conn):
                 encoder = self._find_encoder(conn, identity)
                 dimensions = None if encoder is None else encoder.dimensions
                 for each in encoded:

@@ -1,4 +1,4 @@
-"""A write that somebody waits for goes before the next transaction of what is caught up."""
+"""An urgent write goes before the next transaction of one that catches up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.patience import PATIENCE_S
 
 from commonplace.core.plain_files import take_lock
 from commonplace.core.values import Put
-from commonplace.index.sqlite import turns
+from commonplace.index.sqlite import priority
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace_testing import a_doc, look
 
@@ -27,9 +27,9 @@ def filed(index):
     return sorted(look(index, "harbour", limit=9))
 
 
-def test_a_filing_waits_while_anybody_writes(indexes, tmp_path, monkeypatch):
-    """In another process too; what was written meanwhile is there before it."""
-    monkeypatch.setattr(turns, "GIVE_WAY_S", PATIENCE_S)
+def test_a_filing_waits_for_an_urgent_write(indexes, tmp_path, monkeypatch):
+    """In another process too; the urgent one is there first."""
+    monkeypatch.setattr(priority, "GIVE_WAY_S", PATIENCE_S)
     waits = threading.Event()
 
     def take_and_tell(descriptor, *, waits_s, is_shared):
@@ -39,10 +39,10 @@ def test_a_filing_waits_while_anybody_writes(indexes, tmp_path, monkeypatch):
 
     filing, writing = indexes
     writing.apply([])
-    monkeypatch.setattr(turns, "take_lock", take_and_tell)
+    monkeypatch.setattr(priority, "take_lock", take_and_tell)
     caught_up = [Put(a_doc("n:foreign", "harbour"))]
     thread = threading.Thread(target=filing.apply, args=(caught_up,), kwargs={"source": "log"})
-    with turns.turn(tmp_path / "index", is_urgent=True):
+    with priority.prioritised(tmp_path / "index", is_urgent=True):
         thread.start()
         assert waits.wait(PATIENCE_S)
         writing.apply([Put(a_doc("n:own", "harbour"))])
@@ -51,12 +51,12 @@ def test_a_filing_waits_while_anybody_writes(indexes, tmp_path, monkeypatch):
     assert filed(writing) == ["n:foreign", "n:own"]
 
 
-def test_a_filing_ends_beside_one_who_never_ends(indexes, tmp_path, monkeypatch):
-    """It waits so long for a turn, and then takes its chance."""
-    monkeypatch.setattr(turns, "GIVE_WAY_S", 0.0)
+def test_a_filing_ends_beside_urgent_writes_without_end(indexes, tmp_path, monkeypatch):
+    """It waits so long and no longer, and then writes as well."""
+    monkeypatch.setattr(priority, "GIVE_WAY_S", 0.0)
     filing, writing = indexes
     writing.apply([])
-    with turns.turn(tmp_path / "index", is_urgent=True):
+    with priority.prioritised(tmp_path / "index", is_urgent=True):
         filing.apply([Put(a_doc("n:foreign", "harbour"))], source="log")
     assert filed(writing) == ["n:foreign"]
 
@@ -65,8 +65,8 @@ def test_where_no_file_can_be_made_all_is_written(indexes, tmp_path):
     """A lock is a courtesy: without it nothing fails."""
     filing, writing = indexes
     writing.apply([])
-    (tmp_path / "index" / turns.FILE_NAME).unlink()
-    (tmp_path / "index" / turns.FILE_NAME).mkdir()
+    (tmp_path / "index" / priority.FILE_NAME).unlink()
+    (tmp_path / "index" / priority.FILE_NAME).mkdir()
     filing.apply([Put(a_doc("n:foreign", "harbour"))], source="log")
     writing.apply([Put(a_doc("n:own", "harbour"))])
     assert filed(writing) == ["n:foreign", "n:own"]
