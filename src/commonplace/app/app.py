@@ -289,15 +289,6 @@ class App(OwnerContext):
             transcripts=self.transcripts,
         ).service()
 
-    def is_of_project(self, root: str) -> bool:
-        """Whether a project is the one that this owner works in."""
-        folder = self.settings.work_folder
-        if folder is None or self.shared.serves_owners:
-            return False
-        from commonplace.core.projects import project_of
-
-        return project_of(folder, self.user_home).root == root
-
     def page_draft(self) -> PageDraft:
         """What is being typed on the page."""
         from commonplace.verbs.today.draft import FOLDER, PageDraft

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 _SHORTEST, _ENDING = 4, 3
 """The shortest beginning of a word that is looked for, and the longest ending left out of it."""
 
-_LOWER = dict(numbers.RECALL.lower_kinds)
-
 
 class Fitting(NamedTuple):
     """What is shown of some hits, best first, and what is folded.
@@ -85,7 +83,7 @@ def few_of_a_session(hits: Sequence[Hit], question: str, share: float = math.inf
 
 
 def _is_turn(hit: Hit) -> bool:
-    return bool(hit.doc.session) and hit.doc.kind in _LOWER
+    return bool(hit.doc.session) and hit.doc.kind == numbers.TURN
 
 
 def _names(question: str, session: str) -> bool:

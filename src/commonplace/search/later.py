@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from commonplace.core.values import Doc, Hit
     from commonplace.search.statements import Statement
 
-_TURN = "turn"
-
 
 class Ranked(Protocol):
     """A hit of any search, as far as it can be put before another; a struct."""
@@ -128,7 +126,7 @@ def _takes_place(former: Hit, later: Sequence[_Later]) -> Hit | None:
             hit
             for hit, says, _ in later
             if hit.score >= least
-            and (says.decides or hit.doc.kind != _TURN)
+            and (says.decides or hit.doc.kind != numbers.TURN)
             and takes_place(says, old, None) >= numbers.FOLLOWING_LEAST
         ]
     )
@@ -140,7 +138,9 @@ def _answers_alike(former: Hit, later: Sequence[_Later]) -> Hit | None:
     near = [
         each
         for each in later
-        if each.hit.score >= least and each.hit.doc.kind != _TURN and answers_alike(each.says, old)
+        if each.hit.score >= least
+        and each.hit.doc.kind != numbers.TURN
+        and answers_alike(each.says, old)
     ]
     most = max((each.asked for each in near), default=0)
     return _newest([each.hit for each in near if each.asked == most])

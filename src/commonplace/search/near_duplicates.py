@@ -67,7 +67,8 @@ def without_duplicates(
     passed: list[Shown] = []
     kinds: Counter[str] = Counter()
     judged: set[int] = set()
-    aside = min(limit, numbers.RECALL_LEAST) if room else limit
+    least = numbers.RECALL_LEAST if room else limit
+    aside = min(limit, least)
     step, filled = 2 * max(aside, 1), 0
     for one in _read(found, ranking, step=step, above=above):
         if (same := _same(one, kept, policy)) is not None:
@@ -77,9 +78,7 @@ def without_duplicates(
             judged.add(one.row)
         elif policy.per_kind and kinds[one.doc.kind] >= policy.per_kind:
             continue
-        elif len(kept) < limit and not (
-            room and len(kept) >= numbers.RECALL_LEAST and filled >= room
-        ):
+        elif len(kept) < limit and (len(kept) < least or filled < room):
             kept.append(one)
             filled += _size_of(one.doc)
             kinds[one.doc.kind] += 1

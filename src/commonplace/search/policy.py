@@ -317,6 +317,9 @@ Why: docs/decisions/0072-a-write-proposes-what-it-may-replace.md."""
 DEMOTED_AT_ONCE = 8
 """Times that a search looks once more whether what moved up is superseded too."""
 
+TURN = "turn"
+"""The kind of what was said in a session."""
+
 TURN_FACTOR = 0.9
 """What was said in a session counts for so much of what was written on purpose and fits as well; in
 full where a question asks for what was said.
@@ -339,7 +342,7 @@ RECALL = Policy(
     own=1.1,
     lent=True,
     diverse=0.5,
-    lower_kinds=(("turn", TURN_FACTOR),),
+    lower_kinds=((TURN, TURN_FACTOR),),
     elsewhere=0.85,
     standing=STANDING_FACTOR,
 )

@@ -56,6 +56,8 @@ _LONGER = (400, 800, 1600, 3200)
 _SOURCES_SHOWN = 100
 _MOST_ASKED = 100
 """The most hits that can be asked for."""
+_BUDGET_STEP = 500
+"""A budget that is proposed is a multiple of so many tokens."""
 
 
 class AnswerFrame(Struct, frozen=True, kw_only=True):
@@ -330,9 +332,10 @@ def _more_lines(frame: AnswerFrame, shown: Sequence[_Shown], rest: Sequence[Hit]
     if frame.less:
         every = [*(each.hit for each in shown), *rest, *frame.less, *frame.turns]
         size = sum(len(x.doc.text[:SHOWN_LENGTH].encode()) + SHOWN_AROUND for x in every)
+        budget = (size // TOKEN_BYTES // _BUDGET_STEP + 1) * _BUDGET_STEP
         lines.append(
             f"{len(rest) + len(frame.less)} more fit less; limit {min(len(every), _MOST_ASKED)}, "
-            f"budget_tokens {(size // TOKEN_BYTES // 500 + 1) * 500} gives them."
+            f"budget_tokens {budget} gives them."
         )
     elif rest:
         lines.append(f"{len(rest)} more left out to stay within budget_tokens.")

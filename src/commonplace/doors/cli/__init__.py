@@ -146,7 +146,7 @@ TWINS = {
     "todo": ("memory", "save", "todo"),
     "remember": ("private", "write"),
 }
-"""Words that fingers know, and the words that each stands for."""
+"""Names that commands have in other programs, and the words that each stands for."""
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:

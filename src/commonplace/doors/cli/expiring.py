@@ -94,10 +94,9 @@ def _set_end(app: App, ref: str, phrase: str) -> Answer:
     whole = find_entry(app, ref, app.amend.read_text).ref
     at = app.expiring.read_time(phrase)
     app.expiring.expire(whole, at)
-    zone = app.settings.timezone
-    shown = render_instant(at, zone)
-    text = f"{whole} is gone {until(at, app.clock(), zone)}, {coming_time(at, app.clock(), zone)}."
-    return Answer(text=text, facts={"ref": whole, "expires": shown})
+    now, zone = app.clock(), app.settings.timezone
+    text = f"{whole} expires {until(at, now, zone)}, {coming_time(at, now, zone)}."
+    return Answer(text=text, facts={"ref": whole, "expires": render_instant(at, zone)})
 
 
 def _forget_now(app: App, *, yes: bool) -> Answer:

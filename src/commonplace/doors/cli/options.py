@@ -39,7 +39,7 @@ class NumberBetween(click.IntRange):
 class Respelled(click.Option):
     """An option that had other spellings before, which neither help nor completion names.
 
-    former: those, which stay for the scripts and fingers that know them.
+    former: those, which scripts and people go on using.
     """
 
     def __init__(self, *args: Any, former: Sequence[str] = (), **attrs: Any) -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 Spans: TypeAlias = tuple[tuple[int, int], ...]
 
+_CHUNK_TOKENS = 256
+"""The most tokens of a chunk, by the port; see `Encoder.split`."""
+
 
 def unencoded_of(put: Put) -> Unencoded:
     """What the encoder needs of a doc that is put."""
@@ -67,11 +70,11 @@ def is_cut(text: str, spans: Spans) -> bool:
 
 
 def will_be_cut(encoder: Encoder, text: str) -> bool:
-    """The same of a text that is not split yet; of one with far too many words none is looked up.
+    """The same of a text that is not split into chunks yet.
 
-    A chunk has at most 256 tokens, and a word at least one.
+    Of one with more words than the chunks have tokens that is known without the tokenizer.
     """
-    most = 256 * policy.CHUNKS_OF_AN_ENTRY
+    most = _CHUNK_TOKENS * policy.CHUNKS_OF_AN_ENTRY
     return len(text.split(None, most)) > most or is_cut(text, spans_of(encoder, text))
 
 

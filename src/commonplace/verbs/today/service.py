@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import day_interval, day_of, parse_time
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.text import counted
+from commonplace.core.text import counted, tokens_in
 from commonplace.core.values import Filter, Interval
 from commonplace.search import policy
 from commonplace.verbs.answers import shown_name
@@ -208,12 +208,13 @@ class TodayService(Struct, frozen=True, kw_only=True):
         kept = tuple(state.kept)
         interval = Interval(start=state.until, end=now + _LATEST)
         hits: Sequence[Hit] = ()
-        count, notes = 0, list[str]()
+        notes: Sequence[str] = ()
+        count = 0
         if (within := self._within()) is not None:
             kinds = tuple(x for x in within.kinds if x != _SAID)
             within = replace(within, kinds=kinds, excluded_refs=kept)
             found = self.recall.list_in(interval, within=within, limit=MOST_NEW)
-            hits, notes = found.hits, [*found.notes]
+            hits, notes = found.hits, found.notes
             count = self.recall.count_in([interval], within=within)[0] if found.has_more else 0
         sessions, more = self._new_sessions(interval, state.kept)
         return News(
@@ -240,7 +241,7 @@ class TodayService(Struct, frozen=True, kw_only=True):
             made = self.brief_of(project)
             if made is not None and made[0].text:
                 brief, most = made
-                tokens = -(-len(brief.text.encode("utf-8", "replace")) // 4)
+                tokens = tokens_in(brief.text)
                 found.append(ProjectBrief(project=project, brief=brief, tokens=tokens, most=most))
         return found
 

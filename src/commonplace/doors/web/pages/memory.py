@@ -77,16 +77,18 @@ def tick(visit: Visit) -> Redirect:
         kind=kind, fields={"done": is_done}, ref_id=ref_id, expected=visit.value("version")
     )
     done = visit.app.memory.service().save(draft)
-    is_home = visit.value("from") == "home"
     offer = None
     if (record := done.saved.record) is not None:
-        back = {"ref": ref_of(visit), "version": version_of(record)}
-        back |= {"done": "0" if is_done else "1", "from": visit.value("from")}
-        offer = UndoOffer(page="tick", fields=back)
+        fields = {
+            "ref": ref_of(visit),
+            "version": version_of(record),
+            "done": "0" if is_done else "1",
+            "from": visit.value("from"),
+        }
+        offer = UndoOffer(page="tick", fields=fields)
+    to_do = visit.url("memory", kind="todo", after=visit.value("after"))
     return Redirect(
-        to=visit.url("home")
-        if is_home
-        else visit.url("memory", kind="todo", after=visit.value("after")),
+        to=visit.url("home") if visit.value("from") == "home" else to_do,
         notes=("Done." if is_done else "It is open again.", *done.notes),
         offer=offer,
     )

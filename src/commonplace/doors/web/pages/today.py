@@ -27,8 +27,9 @@ from commonplace.verbs.brief.service import without_mark
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from commonplace.core.values import Hit
     from commonplace.doors.web.visit import Visit
-    from commonplace.verbs.today.service import News, OpenThing, ProjectBrief
+    from commonplace.verbs.today.service import NewOfProject, News, OpenThing, ProjectBrief
 
 EARLIER = 8
 """Entries that are listed below what is new."""
@@ -48,6 +49,8 @@ def home(visit: Visit) -> WebPage:
     within = service.recall.written(Filter())
     days = _days(visit, within)
     briefs = service.briefs()
+    folder = visit.app.settings.work_folder
+    here = "" if folder is None else service.root_of(str(folder))
     examination = find_examination(visit.app) if visit.shows_paths else None
     return WebPage(
         template="today.html",
@@ -59,7 +62,7 @@ def home(visit: Visit) -> WebPage:
             "earlier": _earlier(visit, news, within),
             "may_write": visit.visitor.may_write,
             "briefs": [_brief_rows(visit, each) for each in briefs],
-            "open_things": [_open(visit, each) for each in service.open_things(briefs)],
+            "open_things": [_open(visit, each, here) for each in service.open_things(briefs)],
             "on_this_day": service.on_this_day(),
             "waiting": service.waiting(),
             "problems": examination.report.problems if examination else [],
@@ -122,7 +125,7 @@ def _instant(visit: Visit) -> datetime:
     return min(at, visit.now)
 
 
-def _new(visit: Visit, project: Any) -> dict[str, Any]:
+def _new(visit: Visit, project: NewOfProject) -> dict[str, Any]:
     """What is new of a project: entries and sessions among each other, newest first."""
     rows: list[dict[str, Any]] = [
         {"at": hit.doc.at, "ref": hit.doc.ref, "hit": hit} for hit in project.hits
@@ -146,7 +149,7 @@ def _new(visit: Visit, project: Any) -> dict[str, Any]:
     }
 
 
-def _earlier(visit: Visit, news: News, within: Filter) -> Sequence[Any]:
+def _earlier(visit: Visit, news: News, within: Filter) -> Sequence[Hit]:
     """What was written before, or was seen already."""
     listed = tuple(hit.doc.ref for each in news.projects for hit in each.hits)
     others = replace(within, excluded_refs=listed)
@@ -177,15 +180,17 @@ def _brief_rows(visit: Visit, brief: ProjectBrief) -> dict[str, Any]:
     }
 
 
-def _open(visit: Visit, thing: OpenThing) -> dict[str, Any]:
-    """Something to do, with what ticks it: the to-do's version, or the words to log as done."""
+def _open(visit: Visit, thing: OpenThing, here: str) -> dict[str, Any]:
+    """Something to do, with what ticks it: the to-do's version, or the words to log as done.
+
+    here: The project that is worked in, whose log takes those words; empty for none.
+    """
     version = ""
     if thing.is_todo:
         with suppress(CommonplaceError):
             record = visit.app.memory.journal.find(*parse_ref(thing.ref))
             version = "" if record is None else version_of(record)
-    here = visit.app.settings.work_folder
-    is_here = here is not None and bool(thing.project) and visit.app.is_of_project(thing.project)
+    is_here = bool(thing.project) and thing.project == here
     return {
         "thing": thing,
         "name": visit.shown(thing.name) if thing.project else "",
