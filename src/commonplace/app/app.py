@@ -278,7 +278,7 @@ class App(OwnerContext):
         return ScratchFolders(folder=self.settings.home / FOLDER)
 
     def today(self) -> TodayService:
-        """The verbs of Today: what is new, told, open, of this day, and what waits."""
+        """What makes Today for this owner; see `verbs.today`."""
         from commonplace.app.wiring.today import TodayWiring
 
         return TodayWiring(

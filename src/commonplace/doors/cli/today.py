@@ -105,7 +105,7 @@ def _repairs(waiting: Sequence[WaitingThing]) -> Iterator[NextStep]:
         "sessions": NextStep("import --all", "keep sessions"),
         "encoder": NextStep("model fetch", "search by meaning too"),
         "pending": NextStep("reindex", "search all by meaning"),
-        "filing": NextStep("status", "let what is new be read"),
+        "filing": NextStep("status", "read what is new"),
     }
     for each in waiting:
         if each.kind == "clash":
