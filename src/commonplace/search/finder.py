@@ -179,8 +179,11 @@ class Finder:
         if across:
             question = replace(question, policy=numbers.across_languages(question.policy))
         ranking = _ranked(found, question, features)
+        hits, order = self._hits(found, ranking, question)
+        if features.asks_now:
+            hits = self._for_now(hits, found, order, question)
         return Found(
-            hits=self._hits(found, ranking, question),
+            hits=hits,
             notes=notes,
             chance=chance(found, ranking, numbers.likelihoods(identity, across=across)),
             vector=encoding.result().vector,
@@ -196,8 +199,8 @@ class Finder:
 
     def _hits(
         self, found: Candidates, ranking: Ranking, question: SearchQuestion
-    ) -> tuple[Hit, ...]:
-        """What is shown: what is superseded further down, and what holds in its place."""
+    ) -> tuple[tuple[Hit, ...], Ranking]:
+        """What is shown, what is superseded further down, and the order it was taken from."""
         best = partial(
             without_duplicates,
             found,
@@ -233,14 +236,12 @@ class Finder:
         hits = [_hit(x, found, now, question.text) for x in shown]
         if former:
             hits = _with_holding(hits, former, newest, gone, question)
-        return self._for_now(self._linked(hits, newest, before), found, now, question)
+        return self._linked(hits, newest, before), now
 
     def _for_now(
         self, hits: tuple[Hit, ...], found: Candidates, ranking: Ranking, question: SearchQuestion
     ) -> tuple[Hit, ...]:
-        """The hits, what holds now before what held, where the question asks for that."""
-        if not read_features(question.text).asks_now:
-            return hits
+        """The hits, what holds now before what held."""
         others = _next_best(hits, found, ranking, question)
         before = question.where.written_before
         newest = newest_of(self._index, [x.doc.ref for x in others], before=before)
