@@ -32,7 +32,7 @@ _CHANGE_WORDS = (
     *("used to", "formerly", "previously", "up from", "down from", "ripped out", "threw out"),
     *("took out", "stopped", "abandoned", "cancelled", "canceled", "removed", "deleted"),
     *("upgraded", "downgraded", "lowered", "reduced", "reached", "went up", "went down"),
-    *("rejected", "approved", "is gone", "are gone", "after all", "got rid of", "this run on"),
+    *("rejected", "approved", "is gone", "are gone", "after all", "got rid of"),
     *("from tonight", "from today", "new plan", "opened", "reopened", "repaired", "shut down"),
     *("these days", "at last", "has become", "once more", "will be", "going to be", "has to"),
     *("have to", "choose", "ordered", "signed up"),
