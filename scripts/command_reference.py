@@ -45,7 +45,8 @@ class CommandHelp(NamedTuple):
 
 def helps_of(name: str) -> list[CommandHelp]:
     """The help of a command, then of each below it."""
-    root = click.Context(cli, info_name="commonplace")
+    # With the settings of a real call: a command keeps the help option that it first made.
+    root = click.Context(cli, info_name="commonplace", **cli.context_settings)
     command = cli.get_command(root, name)
     assert command is not None
     return list(_helps(command, click.Context(command, info_name=name, parent=root)))
@@ -64,7 +65,7 @@ def commands_text() -> str:
             for each in found:
                 lines += [] if each.hidden else _markdown(each)
             lines += _markdown_of_hidden([each for each in found if each.hidden])
-    lines += ["", "## Other words", "", "| word | stands for |", "|---|---|"]
+    lines += ["", "## Other names", "", "| name | stands for |", "|---|---|"]
     lines += [f"| `{name}` | `{' '.join(words)}` |" for name, words in TWINS.items()]
     return "\n".join([*lines[1:], ""])
 

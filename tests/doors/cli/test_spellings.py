@@ -88,7 +88,7 @@ def test_the_help_shows_few_commands_in_groups():
     """Those of every day first; what programs call, and second words for a thing, are not there."""
     shown = run("--help").stdout
     groups = [x[:-1] for x in shown.splitlines() if x.endswith(":") and not x.startswith(" ")]
-    assert groups == ["Options", "Everyday", "Journals", "Yours", "Setup", "Examples"]
+    assert groups == ["Options", "Everyday", "Journals", "Your data", "Setup", "Examples"]
     listed = [name for name, row in COMMANDS.items() if row.group]
     assert len(listed) <= 28
     assert all(f"\n  {name} " in shown for name in listed)

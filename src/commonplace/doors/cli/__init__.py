@@ -11,7 +11,7 @@ from commonplace.doors.cli.frame import Added, Frame, Lazy
 from commonplace.doors.installed import installed_version
 from commonplace.journals.table import JOURNALS
 
-_EVERYDAY, _JOURNALS, _YOURS, _SETUP = "Everyday", "Journals", "Yours", "Setup"
+_EVERYDAY, _JOURNALS, _DATA, _SETUP = "Everyday", "Journals", "Your data", "Setup"
 _HERE = "commonplace.doors.cli"
 
 COMMANDS: dict[str, Lazy | Added] = {
@@ -74,25 +74,25 @@ COMMANDS: dict[str, Lazy | Added] = {
     "import": Lazy(
         f"{_HERE}.importing:import_sessions",
         "Import an export, sessions, or other programs' entries.",
-        _YOURS,
+        _DATA,
         "import claude-code --dry-run",
     ),
     "export": Lazy(
         f"{_HERE}.exporting:export",
         "Write all journals as Markdown and JSON lines.",
-        _YOURS,
+        _DATA,
         "export memory.zip --since 2026",
     ),
     "backup": Lazy(
         f"{_HERE}.backup:backup",
         "Copy all journals into one new FILE, at any time.",
-        _YOURS,
+        _DATA,
         "backup memory-backup.zip",
     ),
     "restore": Lazy(
         f"{_HERE}.backup:restore",
         "Restore everything that `commonplace backup` put into FILE.",
-        _YOURS,
+        _DATA,
         "restore memory-backup.zip",
     ),
     "setup": Lazy(

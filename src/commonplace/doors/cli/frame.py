@@ -211,7 +211,7 @@ class Frame(click.Group):
             if row.group or is_all:
                 groups.setdefault(row.group or "Others", []).append((name, row.summary))
         if is_all:
-            groups["Other words"] = [(name, " ".join(x)) for name, x in self.twins.items()]
+            groups["Other names"] = [(name, " ".join(x)) for name, x in self.twins.items()]
         width = max(len(name) for rows in groups.values() for name, _ in rows)
         for group, rows in groups.items():
             with formatter.section(group):
