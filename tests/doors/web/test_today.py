@@ -71,7 +71,7 @@ def test_what_was_seen_is_seen_in_another_browser(world, browser):
 
 
 def test_what_was_corrected_is_new_no_longer(world, browser):
-    """Whoever put it right has seen it."""
+    """Who puts it right has seen it."""
     ref = log(world, "Moved the berts")
     version = world.app.amend.read_text(ref).version
     given = {"csrf": csrf_of(browser), "ref": ref, "text": "Moved the berths", "version": version}

@@ -173,27 +173,27 @@ class TranscriptWiring:
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if the first session is kept while a server runs."""
-        from commonplace.search.filing.lazy_source import LazySource
+        from commonplace.journals.transcripts.exchanges import in_exchanges
 
-        said = LazySource(self.name, is_there=self.is_kept, find=self._source)
-        return [said, *([] if self.memory is None else [self.memory])]
+        return self._followed(in_exchanges)
 
     def entries(self) -> Sequence[Source]:
         """The same with each message by itself, also one that the index holds with others."""
         from commonplace.journals.transcripts.exchanges import each_alone
+
+        return self._followed(each_alone)
+
+    def _followed(self, together: Callable[[Iterable[Turn]], Iterable[Exchange]]) -> list[Source]:
+        """together: Which turns of a session are one doc."""
         from commonplace.search.filing.lazy_source import LazySource
 
-        each = LazySource(self.name, is_there=self.is_kept, find=lambda: self._source(each_alone))
-        return [each, *([] if self.memory is None else [self.memory])]
+        def find() -> Source:
+            from commonplace.journals.transcripts.source import TranscriptSource
 
-    def _source(
-        self, together: Callable[[Iterable[Turn]], Iterable[Exchange]] | None = None
-    ) -> Source:
-        from commonplace.journals.transcripts.exchanges import in_exchanges
-        from commonplace.journals.transcripts.source import TranscriptSource
+            return TranscriptSource(self.store, self._context.settings.timezone, together)
 
-        zone = self._context.settings.timezone
-        return TranscriptSource(self.store, zone, together or in_exchanges)
+        said = LazySource(self.name, is_there=self.is_kept, find=find)
+        return [said, *([] if self.memory is None else [self.memory])]
 
     def problems(self) -> Iterator[Finding]:
         """Where they lie, and what of the files is not as it should be; changes nothing."""

@@ -37,7 +37,7 @@ _COLOURS = (163, 29, 63, 130, 131, 243)
 """Of xterm's 256 colours, the same in every theme. Each has a contrast of 4.4 to 1 or more with
 both white and black; more than 4.58 is impossible."""
 _LEAST = 20
-_ANY = 1_000_000
+_UNBOUNDED = 1_000_000
 """Columns of a page that is on no terminal."""
 _LEGS = {"priors": "its kind and time"}
 """What people call a part of a score, where that is not its name."""
@@ -112,7 +112,7 @@ def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
         supersedes=shaped.get("supersedes", ""),
     )
     if body != title:
-        lines += ["", wrapped_prose(visible(body), look.width or _ANY)]
+        lines += ["", wrapped_prose(visible(body), look.width or _UNBOUNDED)]
     near = [
         *((name, shaped.get(name)) for name in ("before", "after")),
         ("summed up in", shaped.get("rollup")),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.app import App
+    from commonplace.core.values import Hit
     from commonplace.verbs.today.service import NewOfProject, OpenThing, WaitingThing
 
 _LAST = 8
@@ -38,7 +39,7 @@ _STEPS = 3
 _LONGEST = 100
 """Characters of an entry off a terminal."""
 
-_JOURNAL = 11
+_NAME_COLUMNS = 11
 """Columns of a journal's name."""
 
 
@@ -93,7 +94,7 @@ def _parts(app: App) -> _Parts:
     return _Parts(shown, projects, waiting, steps[:_STEPS], len(open_things), new)
 
 
-def _hits(parts: _Parts) -> list[Any]:
+def _hits(parts: _Parts) -> list[Hit]:
     return [hit for each in parts.projects for hit in each.hits]
 
 
@@ -149,8 +150,10 @@ class _Look(NamedTuple):
             return f"  {ref}  {age}  {first_words(said, _LONGEST)}"
         journal = ref.partition(":")[0]
         lead = f"{number:>3}  {age:15}  "
-        rest = max(self.columns - len(lead) - _JOURNAL - 1, _LONGEST // 4)
-        return f"{lead}{coloured(f'{journal:{_JOURNAL}}', journal)}{first_words(said, rest - 3)}"
+        rest = max(self.columns - len(lead) - _NAME_COLUMNS - 1, _LONGEST // 4)
+        return (
+            f"{lead}{coloured(f'{journal:{_NAME_COLUMNS}}', journal)}{first_words(said, rest - 3)}"
+        )
 
 
 def _lines(parts: _Parts, look: _Look) -> Iterator[str]:

@@ -60,7 +60,7 @@ def write(visit: Visit) -> Redirect | WebPage:
         # Whatever went wrong: what was typed stands in the form again, and in the draft.
         return _form(visit, typed, problem=exc)
     visit.app.page_draft().drop()
-    visit.app.today().seen.keep([*answer.written], visit.now)  # whoever wrote it has seen it
+    visit.app.today().seen.keep([*answer.written], visit.now)  # its writer has seen it
     said = _DONE.get(kind.name, "Kept: {}").format(opening(visit.shown(text), _SAID))
     return Redirect(
         to=visit.url("home"),
