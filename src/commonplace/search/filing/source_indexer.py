@@ -279,7 +279,7 @@ class SourceIndexer:
         finally:
             if alone:
                 self._sweeping.release()
-        if sweep and not filed:
+        if sweep and not filed and not self.trouble:
             self.sweep_s = self._monotonic() - began
         if filed or sweep:
             self._on_filed(self.source)
@@ -318,7 +318,13 @@ class SourceIndexer:
         with self._applying:
             self._forgotten.append(forgotten)
         try:
-            yield from self._file_scanned(forgotten, sweep=sweep)
+            mark, has_put = self._mark(), False
+            for put in self._file_scanned(forgotten, sweep=sweep):
+                has_put = has_put or put > 0
+                yield put
+            # Another process may have deleted what was read here and was not filed yet.
+            if has_put and self._mark() != mark:
+                yield from self._file_scanned(forgotten, sweep=False)
         finally:
             self.has_part = self._is_long = False
             with self._applying:
