@@ -14,6 +14,7 @@ from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound,
 from commonplace.core.files import (
     LEFTOVER_AGE_S,
     is_leftover,
+    is_locked,
     locked,
     make_folder,
     regular_file,
@@ -343,3 +344,31 @@ def test_a_lock_holds_against_threads(folder):
     for thread in threads:
         thread.join()
     assert count.read_text() == "200"
+
+
+def test_a_process_forked_under_a_lock_keeps_it_from_nobody(folder):
+    """It has the folder open as long as it lives, as a copy of the descriptor has."""
+    with locked(folder) as descriptor:
+        if descriptor is None:
+            pytest.skip("No folder can be locked here.")
+        copy = os.dup(descriptor)
+    assert not is_locked(folder)
+    os.close(copy)
+
+
+def test_a_child_goes_on_under_the_lock_of_who_was_stopped(folder):
+    """It has the descriptor: what it writes is not to be mixed with what another one does."""
+    copies = []
+
+    def stop_amid() -> None:
+        with locked(folder) as descriptor:
+            if descriptor is None:
+                pytest.skip("No folder can be locked here.")
+            copies.append(os.dup(descriptor))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop_amid()
+    assert is_locked(folder)
+    os.close(copies.pop())
+    assert not is_locked(folder)

@@ -15,7 +15,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound, Unavailable
-from commonplace.core.plain_files import FOREVER_S, NotRegularError, open_regular, take_lock
+from commonplace.core.plain_files import (
+    FOREVER_S,
+    NotRegularError,
+    end_lock,
+    open_regular,
+    take_lock,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -315,7 +321,8 @@ def locked(folder: Path | str) -> Iterator[int | None]:
     """Hold the folder's lock against other threads and processes that ask for it here.
 
     Yields the descriptor that holds it, None where folders cannot be locked. Freed by the system
-    when the process dies, and every child process that the descriptor was handed to.
+    when the process dies, and every child process that the descriptor was handed to; these have it
+    still where an error or Ctrl-C ends what is done in here.
     """
     if os.name == "nt":
         yield None
@@ -324,6 +331,7 @@ def locked(folder: Path | str) -> Iterator[int | None]:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield descriptor if take_lock(descriptor, waits_s=FOREVER_S) else None
+        end_lock(descriptor)
     finally:
         with contextlib.suppress(OSError):  # what was done under the lock stands
             os.close(descriptor)

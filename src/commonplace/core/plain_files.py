@@ -74,6 +74,8 @@ def add_line(path: str | os.PathLike[str], line: str) -> None:
 def take_lock(descriptor: int, *, waits_s: float = 0.0, is_shared: bool = False) -> bool | None:
     """Take a lock against other threads and processes that ask for it here; closing it ends it.
 
+    But for a process that was forked meanwhile and has it open as well: see `end_lock`.
+
     Returns:
         Whether it was taken; None where nothing can be locked (Windows, some network shares).
     """
@@ -94,6 +96,16 @@ def take_lock(descriptor: int, *, waits_s: float = 0.0, is_shared: bool = False)
             return None
         else:
             return True
+
+
+def end_lock(descriptor: int) -> None:
+    """End a lock, also where a process that was forked meanwhile has its file open for long."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    except (ImportError, OSError):
+        return  # nothing was locked
 
 
 def is_at(path: Path, descriptor: int) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import pytest
 from tests.patience import PATIENCE_S
 
-from commonplace.core.plain_files import take_lock
+from commonplace.core.plain_files import open_plain, take_lock
 from commonplace.core.values import Put
 from commonplace.index.sqlite import priority
 from commonplace.index.sqlite.index import SqliteIndex
@@ -70,3 +71,36 @@ def test_where_no_file_can_be_made_all_is_written(indexes, tmp_path):
     filing.apply([Put(a_doc("n:foreign", "harbour"))], source="log")
     writing.apply([Put(a_doc("n:own", "harbour"))])
     assert filed(writing) == ["n:foreign", "n:own"]
+
+
+def test_a_process_forked_in_the_midst_of_a_write_keeps_no_priority(indexes, tmp_path, monkeypatch):
+    """It has the file open as long as it lives, as a copy of the descriptor has; nobody waits."""
+    copies = []
+
+    def open_and_fork(*arguments):
+        descriptor = open_plain(*arguments)
+        copies.append(os.dup(descriptor))
+        return descriptor
+
+    monkeypatch.setattr(priority, "open_plain", open_and_fork)
+    filing, writing = indexes
+    writing.apply([Put(a_doc("n:own", "harbour"))])
+    filing.apply([Put(a_doc("n:foreign", "harbour"))], source="log")
+    other = open_plain(tmp_path / "index" / priority.FILE_NAME, os.O_RDWR)
+    assert len(copies) == 2
+    assert take_lock(other) is not False
+    for each in (other, *copies):
+        os.close(each)
+
+
+def test_nothing_is_made_where_a_link_of_that_name_leads(indexes, tmp_path):
+    """Nor is anything locked there: all is written without."""
+    filing, writing = indexes
+    writing.apply([])
+    elsewhere, link = tmp_path / "elsewhere", tmp_path / "index" / priority.FILE_NAME
+    link.unlink()
+    link.symlink_to(elsewhere)
+    filing.apply([Put(a_doc("n:foreign", "harbour"))], source="log")
+    writing.apply([Put(a_doc("n:own", "harbour"))])
+    assert filed(writing) == ["n:foreign", "n:own"]
+    assert not elsewhere.exists()

@@ -9,7 +9,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from commonplace.core.plain_files import take_lock
+from commonplace.core.plain_files import end_lock, open_plain, take_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ def prioritised(folder: Path, *, is_urgent: bool) -> Iterator[None]:
     The system releases the lock of a process that dies.
     """
     try:
-        descriptor = os.open(folder / FILE_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = open_plain(folder / FILE_NAME, os.O_RDWR | os.O_CREAT)
     except OSError:
         yield
         return
@@ -42,9 +42,8 @@ def prioritised(folder: Path, *, is_urgent: bool) -> Iterator[None]:
         waits_s = _SHARED_WAIT_S if is_urgent else GIVE_WAY_S
         take_lock(descriptor, waits_s=waits_s, is_shared=is_urgent)
         if not is_urgent:
-            os.close(descriptor)
-            descriptor = -1
+            end_lock(descriptor)
         yield
     finally:
-        if descriptor >= 0:
-            os.close(descriptor)
+        end_lock(descriptor)
+        os.close(descriptor)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid
 from commonplace.core.files import make_folder, translated
-from commonplace.core.plain_files import NotRegularError, is_at, open_plain, take_lock
+from commonplace.core.plain_files import NotRegularError, end_lock, is_at, open_plain, take_lock
 from commonplace.journals.chronicle.go_format import (
     continued,
     one_line,
@@ -115,6 +115,7 @@ def append_to_log(path: Path, content: bytes) -> bool:
             if is_at(path, descriptor):
                 return os.write(descriptor, content) == len(content)
         finally:
+            end_lock(descriptor)
             os.close(descriptor)
 
 

@@ -27,7 +27,7 @@ from commonplace.core.files import (
     translated,
     write_new,
 )
-from commonplace.core.plain_files import open_plain, open_regular, take_lock
+from commonplace.core.plain_files import end_lock, open_plain, open_regular, take_lock
 from commonplace.core.plain_yaml import parse_yaml, render_yaml
 from commonplace.db.sqlite import BUSY_S
 from commonplace.journals.chronicle.entry_stamps import EntryStamps, LocalWrites, SeenEvent
@@ -477,6 +477,7 @@ class ChronicleTree:
                 )
             yield
         finally:
+            end_lock(descriptor)
             os.close(descriptor)
 
 

@@ -10,7 +10,7 @@ import json
 import os
 from typing import NamedTuple
 
-from commonplace.core.plain_files import FOREVER_S, open_plain, take_lock
+from commonplace.core.plain_files import FOREVER_S, end_lock, open_plain, take_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class CopyQueue:
             if os.fstat(descriptor).st_size < MOST_BYTES:
                 os.write(descriptor, line)
         finally:
+            end_lock(descriptor)
             os.close(descriptor)
 
     def empty(self, copy: Callable[[Queued], bool]) -> int:
@@ -78,6 +79,7 @@ class CopyQueue:
         try:
             return 0 if take_lock(lock) is False else self._empty(copy)
         finally:
+            end_lock(lock)
             os.close(lock)
 
     def _empty(self, copy: Callable[[Queued], bool]) -> int:
@@ -99,6 +101,7 @@ class CopyQueue:
             added.seek(0)
             added.write(rest)
             added.truncate(len(rest))
+            end_lock(descriptor)
         return len(found)
 
 
