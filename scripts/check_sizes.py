@@ -25,7 +25,7 @@ ROOMS = {
     "src/commonplace": 1500,
     "src/commonplace/app": 5250,
     "src/commonplace/config": 2000,
-    "src/commonplace/core": 10500,
+    "src/commonplace/core": 10550,
     "src/commonplace/db": 1250,
     "src/commonplace/doors": 1750,
     "src/commonplace/doors/cli": 7000,
