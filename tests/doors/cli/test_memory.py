@@ -68,6 +68,12 @@ def test_a_missing_word_is_said_in_a_line():
     assert "Missing argument KIND. Choose from: message, journal, todo, prefer" in done.stderr
 
 
+def test_a_to_do_without_words_says_where_they_go():
+    """As they are typed, not by the name of a field."""
+    done = run("todo")
+    assert (done.exit_code, "`commonplace memory save todo WORDS`" in done.stderr) == (2, True)
+
+
 def test_every_kind_can_be_saved():
     """With its own fields; flags are JSON."""
     for words in (

@@ -9,6 +9,7 @@ import click
 import pytest
 
 from commonplace.doors.cli.people import ListLook, render_list, render_page
+from commonplace.doors.cli.terminal_width import wrapped_prose
 from commonplace.journals.table import JOURNALS
 
 LONG = "The migration needs a rehearsal before the release, since nobody knew the order of steps."
@@ -33,7 +34,7 @@ def test_an_entry_takes_a_line_or_two():
     """Number and date first; what is too long goes on in the second line, and is cut there."""
     first, second, third = (click.unstyle(line) for line in shown(LONG, "short"))
     assert first == "1  2026-03-02 09:30  private    The migration needs a"
-    assert second == " " * 32 + "rehearsal before the relea…"
+    assert second == " " * 32 + "rehearsal before the…"
     assert third == "2  2026-03-02 09:30  private    short"
     assert max(map(len, (first, second, third))) <= 60
 
@@ -56,7 +57,7 @@ def test_what_was_replaced_says_since_when():
 def test_one_line_and_all_of_it():
     """--oneline cuts, --full shows the ref and the text as it was written."""
     (line,) = shown(LONG, lines=1)
-    assert click.unstyle(line).endswith("The migration needs a rehe…")
+    assert click.unstyle(line).endswith("The migration needs a…")
     lines = [click.unstyle(line).strip() for line in shown("one\ntwo", lines=None)]
     assert lines[1:] == ["private:1", "one", "two"]
 
@@ -158,7 +159,53 @@ def test_a_page_is_named_by_its_first_words():
     """Not by the clock time in a file's front matter, which is left out; a line is said once."""
     file = '---\ntitle: "9:30:00 AM - March 2, 2026"\ndate: x\n---\n\nLeft the harbour.\n'
     assert page_of(file) == ["Left the harbour.", "2026-03-02 09:30  private", "private:1"]
-    assert page_of(f"{LONG} {LONG}")[0].endswith("...")
+    assert page_of(f"{LONG} {LONG}\n\nMore.")[0].endswith("...")
+
+
+def test_a_long_line_alone_is_said_once():
+    """Whole, and wrapped, in place of its first words and the line below them."""
+    lines = page_of(LONG)
+    assert lines == [
+        "The migration needs a rehearsal before the release, since nobody knew the order",
+        "of steps.",
+        "2026-03-02 09:30  private",
+        "private:1",
+    ]
+
+
+def test_a_row_of_a_table_goes_on_below_its_second_column():
+    """A path that is wider than the terminal stays whole, beside its name."""
+    path = "/home/someone/.local/share/commonplace/users/me/timeline.db"
+    rows = f"Index     {LONG}\nTimeline  {path}, not made yet"
+    assert wrapped_prose(rows, 50).splitlines() == [
+        "Index     The migration needs a rehearsal before",
+        "          the release, since nobody knew the order",
+        "          of steps.",
+        f"Timeline  {path},",
+        "          not made yet",
+    ]
+    assert wrapped_prose(f"+ {LONG}", 60).splitlines()[1].startswith("  ")
+
+
+def test_how_a_time_was_read_wraps_at_words():
+    """At the width of the terminal, above the entries."""
+    item = {"ref": "private:1", "at": "2026-03-02T09:30:00+00:00", "text": "x"}
+    look = ListLook(
+        zone=UTC, width=40, time_line="Time: 2026-03-02 to 2026-03-03, read from 'then'"
+    )
+    lines = render_list({"items": [item]}, look).splitlines()
+    assert lines[:2] == ["Time: 2026-03-02 to 2026-03-03, read", "from 'then'"]
+
+
+def test_an_exchange_names_who_spoke_once():
+    """Its text says who said what; a turn alone is named before its text."""
+    item = {"ref": "transcripts:a/b#1", "at": "2026-03-02T09:30:00+00:00", "kind": "turn"}
+    both = {**item, "author": "assistant", "text": "user: Ready?\n\nassistant: Yes."}
+    alone = {**item, "author": "assistant", "text": "Yes."}
+    look = ListLook(zone=UTC, width=80)
+    lines = click.unstyle(render_list({"items": [both, alone]}, look)).splitlines()
+    assert lines[0].endswith("  user: Ready? assistant: Yes.")
+    assert lines[1].endswith("  assistant: Yes.")
 
 
 def test_prose_wraps_at_words_and_what_is_fenced_does_not():

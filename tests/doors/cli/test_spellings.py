@@ -123,3 +123,11 @@ def test_a_twin_is_the_command_that_it_stands_for(twin, words):
     refused = run(twin, "--nonsense")
     assert refused.exit_code == 2
     assert f" {' '.join(word for word in words if word != 'todo')} --help'." in refused.stderr
+
+
+def test_an_option_spelled_nearly_so_is_named_as_the_help_lists_it():
+    """Never one that no help lists any more."""
+    done = run("list", "--limt", "3")
+    assert done.exit_code == 2
+    assert "No such option '--limt'. Did you mean --limit? Try" in " ".join(done.stderr.split())
+    assert "--plain" not in done.stderr

@@ -110,8 +110,10 @@ def test_it_shows_what_goes_and_asks():
     assert (refused.exit_code, "Pass --yes" in refused.stderr) == (2, True)
     assert "- left the port\n+ left the harbour\n" in refused.stderr
     code, _, shown = on_terminal("undo", ref, typed="n\n")
-    assert (code, f"Take back the last edit of {ref}?" in shown) == (1, True)
+    assert (code, f"Take back the last edit of {ref}?" in " ".join(shown.split())) == (1, True)
     assert text_of(ref) == "left the port"
+    code, answer, shown = on_terminal("undo", ref, typed="y\n")
+    assert (code, (answer + shown).count("+ left the harbour")) == (0, 1)
 
 
 def test_what_was_edited_elsewhere_since_it_was_written_stays():

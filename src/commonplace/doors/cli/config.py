@@ -5,6 +5,7 @@ Never knows a setting by name: the table in `commonplace.config.table` does.
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from commonplace.core.values import Answer
 from commonplace.doors.cli.editor import text_from_editor
 from commonplace.doors.cli.frame import home_folder, settings, show, working_folder
 from commonplace.doors.cli.options import common_options, json_option
+from commonplace.doors.cli.terminal_width import terminal_size
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +52,9 @@ def show_settings(as_json: bool) -> None:
         for row in SETTINGS
     }
     rows = [(key, _shown(fact["value"]), fact["origin"]) for key, fact in facts.items()]
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1, 2)]
+    if sys.stdout.isatty():  # a longer value than there is room for pushes its origin on
+        widths[1] = min(widths[1], max(terminal_size().columns - widths[0] - widths[2] - 4, 1))
     lines = [f"{key:{widths[0]}}  {value:{widths[1]}}  {origin}" for key, value, origin in rows]
     show(Answer(text="\n".join(lines), facts=facts), as_json)
 

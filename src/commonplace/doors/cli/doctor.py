@@ -5,7 +5,6 @@ Never decides what is wrong: `doors/doctor` asks each room.
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,6 @@ from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import FAILURE, confirm, show
 from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.progress import show_counting
-from commonplace.doors.cli.terminal_width import wrapped
 from commonplace.doors.last_examination import keep_examination
 
 if TYPE_CHECKING:
@@ -82,22 +80,17 @@ def _text(report: HealthReport, repairs: HealthRepairs, *, flags: str) -> str:
     lead = max(map(len, names), default=0) + 2
     before = [None, *(part for part, _ in report.notes)]
     lines = [
-        _row("" if part == last else part.capitalize(), note, lead)
+        f"{'' if part == last else part.capitalize():{lead}}{note}"
         for last, (part, note) in zip(before, report.notes, strict=False)
     ]
     if repairs.done:
-        lines += ["", *(_row("Repaired", f"{part}: {done}", _LEAD) for part, done in repairs.done)]
+        lines += ["", *(f"{'Repaired':{_LEAD}}{part}: {done}" for part, done in repairs.done)]
     if report.problems:
         lines.append("")
         for part, problem in report.problems:
             said = f"{part}: {problem.what} {problem.hint}".rstrip()
-            lines.append(_row("Problem", said, _LEAD))
+            lines.append(f"{'Problem':{_LEAD}}{said}")
     return "\n".join([*lines, "", _verdict(report, flags)])
-
-
-def _row(name: str, text: str, lead: int) -> str:
-    """A name and what is said of it, under itself where a terminal is too narrow for one line."""
-    return wrapped(f"{name:{lead}}{text}", sys.stdout, indent=lead)
 
 
 def _verdict(report: HealthReport, flags: str) -> str:

@@ -363,9 +363,20 @@ def _complain_usage(exc: click.ClickException, *, as_json: bool) -> int:
         exc.param_hint = (exc.param.name or "").upper()  # else all choices, which it names anyway
     from commonplace.doors.cli.short_refs import as_typed
 
-    said = " ".join(as_typed(exc.format_message()).split())
+    if isinstance(exc, click.NoSuchOption):
+        said = f"{exc.message.rstrip('.')}.{_nearest_option(exc)}"
+    else:
+        said = " ".join(as_typed(exc.format_message()).split())
     said += "" if said.endswith((".", "?", "!")) else "."
     return complain(Invalid(said, hint=f"Try '{command} --help'."), as_json=as_json)
+
+
+def _nearest_option(exc: click.NoSuchOption) -> str:
+    """What may have been meant, of the options that the help lists."""
+    params = exc.ctx.command.params if exc.ctx else ()
+    listed = {name for x in params if not getattr(x, "hidden", False) for name in x.opts}
+    near = [name for name in exc.possibilities or () if name in listed]
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def _names_below(ctx: click.Context, exc: click.UsageError) -> str:
@@ -621,14 +632,15 @@ def confirm(question: str, *, yes: bool, text: str = "", act: _Act = "delete") -
     if not yes and not sys.stdin.isatty():
         raise Invalid(f"Refusing to {act} without confirmation: {question}", hint="Pass --yes.")
     from commonplace.core.fence import visible
-    from commonplace.doors.cli.terminal_width import cut, terminal_size
+    from commonplace.doors.cli.terminal_width import cut, terminal_size, wrapped
 
     if begins := visible(" ".join(shown_now(text).split())):
         say(cut(begins, terminal_size().columns), err=True)
     if yes:
         return
     try:
-        agreed = click.confirm(shown_now(question), err=True)
+        asked = wrapped(shown_now(f"{question} [y/N]"), sys.stderr)
+        agreed = click.confirm(asked, err=True, show_default=False)
     except click.Abort:
         click.echo(err=True)  # Ctrl-C leaves the cursor behind the question
         raise

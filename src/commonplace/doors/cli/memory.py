@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from commonplace.app import App
 
 _WORDS_OF = {"message": "text", "gratitude": "text", "todo": "title", "journal": "body"}
+_ALL_WORDS = _WORDS_OF.keys() - {"journal"}
+"""The kinds that are nothing without words; a journal may have a title alone."""
 """What the words of the command line are, in each kind of record."""
 
 kind_argument = click.argument("kind", type=click.Choice(KINDS))
@@ -116,6 +118,11 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
     """
     if words:
         given.update(_named_words(kind, " ".join(words), given))
+    elif kind in _ALL_WORDS and given["ref"] is None and given[_WORDS_OF[kind]] is None:
+        raise Invalid(
+            f"There are no words to keep as a {kind}.",
+            hint=f"Give them: `commonplace memory save {kind} WORDS`.",
+        )
     if kind == "message" and given["role"] is None and given["ref"] is None:
         given["role"] = "user"
     if expires_at() is not None and _is_others(user):

@@ -25,7 +25,13 @@ from commonplace.core.text import (
     without_front_matter,
 )
 from commonplace.core.values import Interval
-from commonplace.doors.cli.terminal_width import cells, cut, terminal_size, wrapped_prose
+from commonplace.doors.cli.terminal_width import (
+    cells,
+    cut,
+    fitting,
+    terminal_size,
+    wrapped_prose,
+)
 from commonplace.journals.table import JOURNALS
 from commonplace.verbs.answers import place_lines, when_of, word_lines
 
@@ -47,6 +53,9 @@ _TRACE = 0.01
 
 _SAID = {"turn", "session"}
 """The kinds of entry that are what was said in a session."""
+
+_SPEAKERS = ("user: ", "assistant: ")
+"""What a turn begins with where it is filed with those beside it."""
 
 
 _GOING_ON = {"cursor": "--cursor", "next_start": "--start", "next_first": "--first"}
@@ -73,7 +82,8 @@ class ListLook(Struct, frozen=True, kw_only=True):
 
 def render_list(shaped: Mapping[str, Any], look: ListLook) -> str:
     """A list's answer as text: its interval, its entries, what is left out, its notes."""
-    lines = [*_head(shaped, look)]
+    width = look.width or _UNBOUNDED
+    lines = [wrapped_prose(line, width) for line in _head(shaped, look)]
     items: Sequence[Mapping[str, Any]] = shaped["items"]
     numbers = len(str(len(items)))
     for number, item in enumerate(items, 1):
@@ -84,8 +94,7 @@ def render_list(shaped: Mapping[str, Any], look: ListLook) -> str:
         lines.append(f"{shaped['folded']} less likely: `--all`")
     going_on = ((option, shaped.get(name)) for name, option in _GOING_ON.items())
     lines += [f"More with {option} {visible(str(at))}" for option, at in going_on if at]
-    notes = [f"Note: {note}" for note in shaped.get("notes", ())]
-    lines += notes if look.width is None else [wrapped_prose(x, look.width) for x in notes]
+    lines += [wrapped_prose(f"Note: {note}", width) for note in shaped.get("notes", ())]
     return "\n".join(lines)
 
 
@@ -95,12 +104,16 @@ def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
     The front matter of a file is left out: what it says stands in the line below the title.
     """
     body = without_front_matter(shaped["text"]).strip()
-    title = first_words(body_of(body))
+    width = look.width or _UNBOUNDED
+    title = first_words(body_of(body), min(width, 80) - len("..."))
+    if len(body.splitlines()) == 1 and body_of(body) == body:  # its first words are all of it
+        title = body
     at = when_of(datetime.fromisoformat(shaped["at"]), look.zone)
     where = f"in {shaped['where']}" if shaped.get("where") else ""
     tags = " ".join(f"#{visible(tag)}" for tag in shaped.get("tags", ()))
     head = [at, coloured(shaped["journal"], shaped["journal"]), visible(where), tags]
-    lines = [bold(visible(title)), "  ".join(filter(None, head)), dim(visible(shaped["ref"]))]
+    named = [bold(line) for line in wrapped_prose(visible(title), width).splitlines()]
+    lines = [*named, "  ".join(filter(None, head)), dim(visible(shaped["ref"]))]
     if shaped.get("origin"):
         lines.append(visible(f"Imported from {shaped['origin']}."))
     lines += word_lines(shaped.get("word", OWN))
@@ -112,7 +125,7 @@ def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
         supersedes=shaped.get("supersedes", ""),
     )
     if body != title:
-        lines += ["", wrapped_prose(visible(body), look.width or _UNBOUNDED)]
+        lines += ["", wrapped_prose(visible(body), width)]
     near = [
         *((name, shaped.get(name)) for name in ("before", "after")),
         ("summed up in", shaped.get("rollup")),
@@ -178,7 +191,7 @@ def _item_lines(
     lead = f"{number:>{numbers}}  {at}  "
     name = f"{journal:9}  "
     rest = max(look.width - cells(lead + name) - 1, _LEAST)
-    first = cut(text + tags, rest) if look.lines == 1 else _fitting(text + tags, rest)
+    first = cut(text + tags, rest) if look.lines == 1 else fitting(text + tags, rest)
     yield f"{lead}{coloured(name, journal)}{_marked(first, look.about)}"
     indent = " " * cells(lead + name)
     if look.lines is None:
@@ -228,7 +241,9 @@ def _said_where(item: Mapping[str, Any]) -> str:
     if item.get("kind") not in _SAID:
         return ""
     project = PurePath(item.get("where", "")).name
-    parts = [f"[{project}]" if project else "", f"{item['author']}:" if "author" in item else ""]
+    is_named = item.get("text", "").startswith(_SPEAKERS)  # an exchange begins with who spoke
+    author = "" if is_named else item.get("author", "")
+    parts = [f"[{project}]" if project else "", f"{author}:" if author else ""]
     return visible("".join(f"{part} " for part in parts if part))
 
 
@@ -257,15 +272,6 @@ def _near_line(name: str, near: Mapping[str, Any], look: ListLook) -> str:
     at = when_of(datetime.fromisoformat(near["at"]), look.zone)
     line = f"{name} {at}  {visible(' '.join(near['text'].split()))}"
     return dim(line if look.width is None else cut(line, look.width))
-
-
-def _fitting(text: str, width: int) -> str:
-    """The words that fit into a line; a word that does not fit by itself is cut by its end."""
-    taken = cut(text, width).removesuffix("…")
-    if len(taken) == len(text):
-        return text
-    at = taken.rfind(" ")
-    return taken[:at] if at > 0 else taken
 
 
 def coloured(name: str, journal: str) -> str:

@@ -20,7 +20,7 @@ from commonplace.doors.cli.frame import settings, show
 from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.people import bold, coloured, print_list
 from commonplace.doors.cli.short_refs import remember
-from commonplace.doors.cli.terminal_width import terminal_size, wrapped_prose
+from commonplace.doors.cli.terminal_width import cells, terminal_size, wrapped_prose
 from commonplace.verbs.answers import ago, one_line
 
 if TYPE_CHECKING:
@@ -179,7 +179,9 @@ def _lines(parts: _Parts, look: _Look) -> Iterator[str]:
     yield from ("", look.head("Next"))
     width = max(len(each.command) for each in parts.steps)
     for step in parts.steps:
-        yield f"  $ commonplace {shown_now(step.command):{width}}  {step.why}"
+        line = f"  $ commonplace {shown_now(step.command):{width}}  {step.why}"
+        fits = not look.columns or cells(line) <= look.columns
+        yield line if fits else f"  $ commonplace {shown_now(step.command)}"
 
 
 def _facts(parts: _Parts) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Shows what goes and asks, as a deletion does. Never takes back what was edited a
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -29,6 +30,7 @@ from commonplace.doors.cli.frame import confirm, say, show
 from commonplace.doors.cli.options import common_options, yes_option
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
+from commonplace.doors.cli.terminal_width import wrapped
 from commonplace.verbs.amend_answers import changed_lines, first_line
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def undo(ref: str | None, yes: bool, as_json: bool) -> None:
     REF, the last edit of that entry, wherever it was made: a ref, its beginning, a number in the
     last list, or -1 for the newest. A deletion is not taken back, nor what was edited again since.
     """
-    with opened() as app:
+    with opened(defers_filing=True) as app:
         show(taken_back(app, ref, yes=yes), as_json)
 
 
@@ -124,11 +126,11 @@ def _undone(app: App, found: Undo, *, yes: bool) -> Answer:
         _confirm_gone([entry], yes=yes)
     else:
         changed = changed_lines(entry.ref, entry.text, former.text)
-        for line in changed:
-            say(line, err=True)
+        for line in () if yes else changed:  # else the answer shows it
+            say(wrapped(line, sys.stderr), err=True)
         said = "" if changed else entry.words or entry.text  # its tags or its time were edited
         confirm(f"Take back the last edit of {entry.ref}?", yes=yes, text=said, act="replace")
-    return _answer(app.amend.undo(entry.ref, expected=entry.version))
+    return _answer(app.amend.undo(entry.ref, expected=entry.version), was_shown=not yes)
 
 
 def _act_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
@@ -191,7 +193,7 @@ def _entries_undone(app: App, act: EntriesWritten, *, yes: bool) -> Answer | Non
             raise
         forget(app.settings, act)  # nothing else takes it out of the way
         raise exc.extended("", hint=_NEXT) from exc
-    answers = [_answer(each) for each in done]
+    answers = [_answer(each, was_shown=not yes) for each in done]
     facts = {**answers[0].facts, "removed": len(answers)}
     return Answer(text="\n".join(each.text for each in answers), facts=facts)
 
@@ -256,12 +258,15 @@ def _is_commit(entry: EditableText) -> bool:
     return "delete" not in entry.verbs
 
 
-def _answer(done: Amendment) -> Answer:
-    """What was taken back: an entry that is gone, or one that is as it was."""
+def _answer(done: Amendment, *, was_shown: bool) -> Answer:
+    """What was taken back: an entry that is gone, or one that is as it was.
+
+    was_shown: Whether the question showed what changes: then it is not said again.
+    """
     is_gone = done.act == "deleted"
     lines = [f"Removed {done.ref}." if is_gone else f"Took back the last edit of {done.ref}."]
     changed = changed_lines(done.ref, done.before, done.text)
-    lines += changed or [first_line(done.ref, done.text)]
+    lines += [] if was_shown else changed or [first_line(done.ref, done.text)]
     facts: dict[str, Any] = {
         "act": done.act,
         "ref": done.ref,

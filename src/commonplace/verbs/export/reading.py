@@ -120,7 +120,8 @@ def open_export(path: Path) -> Iterator[Export]:
     if not os.path.lexists(path / MANIFEST):
         raise NotFound(
             "{place} is not an export: it has no manifest.json.",
-            hint="Name what `commonplace export` made.",
+            hint="Name what `commonplace export` made; of other programs the name comes first:"
+            " `commonplace import obsidian FOLDER` takes Markdown.",
             place=path,
         )
     with _file_beneath(path, MANIFEST) as file:
