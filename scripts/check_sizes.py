@@ -43,7 +43,7 @@ ROOMS = {
     "src/commonplace/journals/git": 2750,
     "src/commonplace/journals/memory": 1750,
     "src/commonplace/journals/notebook": 6760,
-    "src/commonplace/journals/private": 5750,
+    "src/commonplace/journals/private": 5800,
     "src/commonplace/journals/timeline": 5750,
     "src/commonplace/journals/transcripts": 5150,
     "src/commonplace/search": 4600,
