@@ -116,6 +116,21 @@ def _file(embedding: object, **other: object) -> bytes:
     return json.dumps({"embedding": embedding, "text": "x", **other}).encode()
 
 
+@cases(
+    "content",
+    [
+        b"\xef\xbb\xbf" + _file([0.1] * 384),
+        _file([0.1] * 384, text="half of a pair: \ud83d"),
+        _file([1] * 384),
+    ],
+)
+def test_json_that_stricter_readers_refuse_is_read(content):
+    """A byte order mark, and half of a surrogate pair in a text."""
+    found, reason = parse_embedding(content)
+    assert found is not None
+    assert not reason
+
+
 @pytest.mark.design("000-67")
 @cases(
     ("content", "reason"),
@@ -131,6 +146,10 @@ def _file(embedding: object, **other: object) -> bytes:
         (_file([float("nan")] * 384), "is not JSON"),
         (_file([float("inf")] * 384), "is not JSON"),
         (_file([1e39] * 384), "holds a vector with something that is not a number"),
+        (
+            _file([0.1] * 384).replace(b"0.1", b"1e999", 1),
+            "holds a vector with something that is not a number",
+        ),
         (_file([10**400] * 384), "holds a vector with something that is not a number"),
         (_file([None] * 384), "holds a vector with something that is not a number"),
         (_file([True] * 384), "holds a vector with something that is not a number"),

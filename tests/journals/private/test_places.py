@@ -8,10 +8,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.cases import cases
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
-from commonplace.journals.private.places import parse_place, read_bytes
+from commonplace.journals.private.places import (
+    EntryPlace,
+    parse_place,
+    read_bytes,
+    reading_day,
+)
 from commonplace.journals.private.roots import Root
 
 DAY = "2026-11-21"
@@ -147,6 +153,31 @@ def test_a_folder_swapped_for_a_link_after_the_check_is_not_entered(journal, wor
     (world.user_root / NAME).symlink_to(world.home / "secret.md")
     with pytest.raises(Denied, match="symbolic link"):
         read_bytes(place)
+
+
+def test_a_day_that_is_held_open_is_read_like_any_other(journal, world):
+    """No link, pipe or expired entry is read, and a folder put in its place is not looked into."""
+    root = journal.roots[0]
+    place = parse_place(NAME, [root])
+    other = EntryPlace(root=root, relative=f"{DAY}/other.md")
+    (world.user_root / other.relative).symlink_to(world.home / "secret.md")
+    os.mkfifo(world.user_root / DAY / "pipe.md")
+    expired = replace(root, hidden=lambda: frozenset({place.ref}))
+    with reading_day(expired, DAY) as read, pytest.raises(NotFound, match="expired"):
+        read(place)
+    with reading_day(root, DAY) as read:
+        assert read(place)[0] == read_bytes(place)[0] == b"user's own"
+        assert read(place, 3)[0] == b"user"
+        with pytest.raises(Denied, match="symbolic link"):
+            read(other)
+        with pytest.raises(Denied, match="not a regular file"):
+            read(EntryPlace(root=root, relative=f"{DAY}/pipe.md"))
+        (world.user_root / DAY).rename(world.user_root / "moved")
+        (world.user_root / DAY).symlink_to(world.home / ".private-journal-evil" / DAY)
+        with pytest.raises(NotFound):
+            read(EntryPlace(root=root, relative=f"{DAY}/x.md"))
+    with reading_day(root, DAY) as read, pytest.raises(CommonplaceError):
+        read(EntryPlace(root=root, relative=f"{DAY}/x.md"))
 
 
 def test_only_plain_files_are_entries(journal, world):

@@ -358,7 +358,7 @@ class PrivateWiring:
         for root in (x for x in self.journal.roots if x.link() is None):
             folders += [root.path, *(x for x in _list_folder(root.path) if x.is_dir())]
         for folder in folders:
-            count = sum(is_leftover(path.name) for path in _list_folder(folder))
+            count = sum(map(is_leftover, _list_names(folder)))
             if count:
                 yield folder, count
 
@@ -394,8 +394,12 @@ def _state_of(file: Path) -> tuple[int, int]:
 
 def _list_folder(folder: Path) -> list[Path]:
     """What lies in a folder, by name; nothing where it cannot be read."""
+    return [folder / name for name in sorted(_list_names(folder))]
+
+
+def _list_names(folder: Path) -> list[str]:
     try:
-        return sorted(folder.iterdir())
+        return os.listdir(folder)
     except OSError:
         return []
 

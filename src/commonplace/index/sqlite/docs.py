@@ -19,7 +19,7 @@ from commonplace.db.sqlite import REPAIR_HINT
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     Reading: TypeAlias = Callable[[], AbstractContextManager[sqlite3.Connection]]
@@ -36,7 +36,7 @@ _COLUMNS = (
 _NAMED = {"id", "facet", "session", "sum"}
 _SUMMED = itemgetter(*[x for x in _COLUMNS if x not in _NAMED])
 _SUMMED_OF_ROW = itemgetter(*[n for n, x in enumerate(_COLUMNS) if x not in _NAMED])
-_SESSION = _COLUMNS.index("session")
+_SESSION, _TAGS = _COLUMNS.index("session"), _COLUMNS.index("tags")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_NAMES = "[]"
@@ -124,15 +124,28 @@ def read_docs(
     facets: Those known so far, by number; newer ones are added.
     Raises: Corrupted, where a doc is not as it was filed.
     """
+    rows = _read_rows(conn, sql, facets, ids)
+    return {row[0]: doc_of(row[:12], facet, _parse_list) for row, facet in rows}
+
+
+def read_tags(
+    conn: sqlite3.Connection, sql: Queries, facets: dict[int, Facet], ids: Iterable[int]
+) -> dict[int, tuple[str, ...]]:
+    """The tags of some docs, by id. Takes and raises the same as `read_docs`."""
+    rows = _read_rows(conn, sql, facets, ids)
+    return {row[0]: _parse_list(row[_TAGS]) if row[_TAGS] != _NO_NAMES else () for row, _ in rows}
+
+
+def _read_rows(
+    conn: sqlite3.Connection, sql: Queries, facets: dict[int, Facet], ids: Iterable[int]
+) -> Iterator[tuple[tuple[Any, ...], Facet]]:
     rows = conn.execute(sql["read_docs"], {"ids": json.dumps(sorted(ids))}).fetchall()
     load_facets(conn, sql, facets, {row[2] for row in rows})
-    found = {}
     for row in rows:
         facet = facets.get(row[2])
         if facet is None or row[-1] != sum_of(_SUMMED_OF_ROW(row), facet, row[_SESSION]):
             raise Corrupted("A doc in the index is not as it was filed.", hint=REPAIR_HINT)
-        found[row[0]] = doc_of(row[:12], facet, _parse_list)
-    return found
+        yield row, facet
 
 
 def sum_of(columns: Iterable[object], facet: Facet, session: str) -> int:

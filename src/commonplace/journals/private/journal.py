@@ -425,7 +425,12 @@ class PrivateJournal:
         Reads no other: that took `doctor` a third of its time over notes.
         """
         whose = self.words.asked()
-        places = (x for x in self._places_newest_first(root) if whose(x, _is_anothers(x)))
+        places = (
+            place
+            for _, day in self._days_newest_first([root])
+            for place, owner in reversed([*self._owned_places(root, day)])
+            if whose(place, is_another_users(owner))
+        )
         return [entry for entry in self._readable(places, whose) if entry.word != OWN]
 
     def _places_newest_first(self, root: Root) -> Iterator[EntryPlace]:
@@ -458,12 +463,17 @@ class PrivateJournal:
                 self.notices.log(place.path, exc.message)
 
     def _places_of(self, root: Root, day: str) -> Iterator[EntryPlace]:
+        return (place for place, _ in self._owned_places(root, day))
+
+    def _owned_places(self, root: Root, day: str) -> Iterator[tuple[EntryPlace, int | None]]:
+        """The places of a day, each with the number of the system's user whose file it is."""
         try:
             listing = list_day(root, day)
         except OSError as exc:
             self.notices.log(root.path / day, os.strerror(exc.errno or 0))
             return
-        yield from places_of(root, day, listing)
+        for place, name in zip(places_of(root, day, listing), listing.entries, strict=True):
+            yield place, listing.owners.get(name)
 
     def _readable(
         self, places: Iterator[EntryPlace], whose: Whose | None = None
@@ -636,13 +646,6 @@ class PrivateJournal:
         from commonplace.journals.private.repair import repair_root
 
         return [x for root in self._roots for x in repair_root(root, self.ignored, self.copies)]
-
-
-def _is_anothers(place: EntryPlace) -> bool:
-    try:
-        return is_another_users(os.lstat(place.path).st_uid)
-    except OSError:  # gone meanwhile
-        return False
 
 
 def _current(place: EntryPlace, expected: str | None) -> tuple[bytes, os.stat_result]:

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 Whose: TypeAlias = "Callable[[EntryPlace, bool], str]"
 """Says whose word a note is; given whether another user of the system owns its file."""
+ReadsFile: TypeAlias = "Callable[..., tuple[bytes, os.stat_result]]"
+"""Reads a file, as `read_bytes` does."""
 
 LARGEST_FILE = 32 * 1024 * 1024
 LONGEST_PATH = 4096
@@ -59,6 +61,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 _USUAL_NAME = re.compile(r"[0-9a-zA-Z_-]+\.md")
 _UNKNOWN_NS = 0
 _LIST_HINT = "Use a ref or a path that a search or a list has shown."
+_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _BENEATH = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 
 
@@ -210,26 +213,64 @@ def read_bytes(place: EntryPlace, limit: int = LARGEST_FILE) -> tuple[bytes, os.
     if (hidden := place.root.hidden()) and place.ref in hidden:
         raise NotFound(f"There is no entry {_shown(place.ref)}: it has expired.")
     with translated(place.path):
-        descriptor = _open_beneath(place.root.real(), place.relative)
+        return _read_opened(_open_beneath(place.root.real(), place.relative), place, limit)
+
+
+@contextlib.contextmanager
+def reading_day(root: Root, day: str) -> Iterator[ReadsFile]:
+    """What reads files of one day folder, as `read_bytes` does: the way to it is walked once.
+
+    That way takes two thirds of a read, and `doctor` reads two files for each entry.
+    """
+    descriptor, hidden = None, root.hidden()
+    if _BENEATH:
+        with contextlib.suppress(CommonplaceError, OSError):  # `read_bytes` says so of each file
+            root.refuse_link()
+            descriptor = _open_beneath(root.real(), day, os.O_DIRECTORY)
+    if descriptor is None:
+        yield read_bytes
+        return
+
+    def read(place: EntryPlace, limit: int = LARGEST_FILE) -> tuple[bytes, os.stat_result]:
+        if hidden and place.ref in hidden:
+            raise NotFound(f"There is no entry {_shown(place.ref)}: it has expired.")
+        name = place.relative.rpartition("/")[2]
         try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise Denied(
-                    "The file {place} is not a regular file.", hint=_LIST_HINT, place=place.path
-                )
-            parts: list[bytes] = []
-            rest = limit + 1
-            while rest > 0 and (part := os.read(descriptor, min(rest, 1 << 20))):
-                parts.append(part)
-                rest -= len(part)
-            return b"".join(parts), status
-        finally:
-            os.close(descriptor)
+            opened = os.open(name, _READ_FLAGS | os.O_NOFOLLOW, dir_fd=descriptor)
+            return _read_opened(opened, place, limit)
+        except OSError:
+            with translated(place.path):
+                raise
+
+    try:
+        yield read
+    finally:
+        os.close(descriptor)
 
 
-def _open_beneath(real_root: str, relative: str) -> int:
+def _read_opened(descriptor: int, place: EntryPlace, limit: int) -> tuple[bytes, os.stat_result]:
+    """As `read_bytes`, of a file that is open; it is closed then."""
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Denied(
+                "The file {place} is not a regular file.", hint=_LIST_HINT, place=place.path
+            )
+        parts: list[bytes] = []
+        rest = limit + 1
+        while rest > 0 and (part := os.read(descriptor, min(rest, 1 << 20))):
+            parts.append(part)
+            rest -= len(part)
+            if limit + 1 - rest == status.st_size:  # more was asked for: this is its end
+                break
+        return b"".join(parts), status
+    finally:
+        os.close(descriptor)
+
+
+def _open_beneath(real_root: str, relative: str, kind: int = 0) -> int:
     """Open folder by folder, following no link: a swap after the check gains nothing."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    flags = _READ_FLAGS | kind
     if not _BENEATH:
         path = os.path.join(real_root, *relative.split("/"))
         if os.path.realpath(path) != path:

@@ -40,10 +40,11 @@ from commonplace.journals.private.places import (
     parse_place,
     places_of,
     read_bytes,
+    reading_day,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from commonplace.journals.private.gitignore import IgnoredDays
     from commonplace.journals.private.project_copies import ProjectCopies
@@ -86,9 +87,10 @@ def find_problems(root: Root, ignored: IgnoredDays) -> Iterator[Problem]:
             what=f"{root.path / link} is a symbolic link named like a day; it is not followed.",
             hint="Replace it by the folder it leads to, or remove it.",
         )
+    superseding: list[tuple[EntryPlace, str]] = []
     for day in days:
-        yield from _problems_of_day(root, day)
-    for place, successor in _half_superseded(root, days):
+        yield from _problems_of_day(root, day, superseding)
+    for place, successor in _half_superseded(root, superseding):
         yield Problem(
             what=f"{place.path} does not name the entry that took its place, {successor}.",
             hint="Repair has it name that one.",
@@ -96,7 +98,13 @@ def find_problems(root: Root, ignored: IgnoredDays) -> Iterator[Problem]:
         )
 
 
-def _problems_of_day(root: Root, day: str) -> Iterator[Problem]:
+def _problems_of_day(
+    root: Root, day: str, superseding: list[tuple[EntryPlace, str]]
+) -> Iterator[Problem]:
+    """What is wrong in one day folder; each file of it is read once.
+
+    superseding: Takes what entries say that they supersede, as `_superseding`.
+    """
     folder = root.path / day
     try:
         listing = list_day(root, day)
@@ -111,10 +119,7 @@ def _problems_of_day(root: Root, day: str) -> Iterator[Problem]:
             what=f"{str(folder / name)!r} is not read: it is not a plain file with a plain name.",
             hint="Move the file itself here, under a name of letters, digits, '-' and '_'.",
         )
-    for place in places_of(root, day, listing):
-        what, hint = _fault_of(place)
-        if what:
-            yield Problem(what=what, hint=hint)
+    yield from _problems_of_entries(root, day, listing, superseding)
     for stem in sorted(listing.sidecars):
         if f"{stem}{SUFFIX}" not in listing.entries:
             yield Problem(
@@ -127,6 +132,25 @@ def _problems_of_day(root: Root, day: str) -> Iterator[Problem]:
             hint="Repair removes it; it is made again from the entry.",
             repairable=True,
         )
+
+
+def _problems_of_entries(
+    root: Root, day: str, listing: Listing, superseding: list[tuple[EntryPlace, str]]
+) -> Iterator[Problem]:
+    with reading_day(root, day) as read:
+        for place in places_of(root, day, listing):
+            try:
+                content, _ = read(place)
+            except NotFound:
+                continue
+            except CommonplaceError as exc:
+                yield Problem(what=exc.located, hint=exc.located_hint)
+                continue
+            what, hint = _fault_of(place, content)
+            if what:
+                yield Problem(what=what, hint=hint)
+            if former := _superseded_in(content):
+                superseding.append((place, former))
 
 
 def repair_root(root: Root, ignored: IgnoredDays, copies: ProjectCopies) -> Iterator[str]:
@@ -164,7 +188,7 @@ def repair_root(root: Root, ignored: IgnoredDays, copies: ProjectCopies) -> Iter
 
 def _link_superseded(root: Root, days: Sequence[str], copies: ProjectCopies) -> Iterator[str]:
     """Have entries name the one that took their place; says each."""
-    for place, successor in list(_half_superseded(root, days)):
+    for place, successor in list(_half_superseded(root, _superseding(root, days))):
         with locked(place.path.parent):
             mark = partial(mark_superseded, successor=successor)
             with copies.changing(place):
@@ -172,17 +196,36 @@ def _link_superseded(root: Root, days: Sequence[str], copies: ProjectCopies) -> 
         yield f"Had {place.path} name {successor}, which took its place."
 
 
-def _half_superseded(root: Root, days: Sequence[str]) -> Iterator[tuple[EntryPlace, str]]:
-    """Entries that do not name the one that took their place, as where a process was killed."""
+def _superseding(root: Root, days: Sequence[str]) -> Iterator[tuple[EntryPlace, str]]:
+    """The entries that say which one they supersede, each with what it says."""
     for day in days:
         with suppress(OSError):
-            for place in places_of(root, day, list_day(root, day)):
-                with suppress(CommonplaceError):
-                    keys = parse_frontmatter(decode(read_bytes(place, FRONTMATTER_LIMIT)[0]))
-                    former = parse_place(keys.get(SUPERSEDES, ""), (root,))
-                    found = parse_frontmatter(decode(read_bytes(former, FRONTMATTER_LIMIT)[0]))
-                    if not find_linked(found.get(SUPERSEDED_BY, ""), root):
-                        yield former, place.ref
+            listing = list_day(root, day)
+            with reading_day(root, day) as read:
+                for place in places_of(root, day, listing):
+                    with suppress(CommonplaceError):
+                        if former := _superseded_in(read(place, FRONTMATTER_LIMIT)[0]):
+                            yield place, former
+
+
+def _superseded_in(content: bytes) -> str:
+    """What a file says that its entry supersedes; mostly nothing."""
+    beginning = content[: FRONTMATTER_LIMIT + 1]
+    if SUPERSEDES.encode() not in beginning.lower():
+        return ""
+    return parse_frontmatter(decode(beginning)).get(SUPERSEDES, "")
+
+
+def _half_superseded(
+    root: Root, superseding: Iterable[tuple[EntryPlace, str]]
+) -> Iterator[tuple[EntryPlace, str]]:
+    """Entries that do not name the one that took their place, as where a process was killed."""
+    for place, named in superseding:
+        with suppress(CommonplaceError):
+            former = parse_place(named, (root,))
+            found = parse_frontmatter(decode(read_bytes(former, FRONTMATTER_LIMIT)[0]))
+            if not find_linked(found.get(SUPERSEDED_BY, ""), root):
+                yield former, place.ref
 
 
 def _linked_days(root: Root) -> list[str]:
@@ -194,13 +237,7 @@ def _is_open_to_others(root: Root) -> bool:
     return os.name != "nt" and bool(os.stat(root.path).st_mode & _OTHERS)
 
 
-def _fault_of(place: EntryPlace) -> tuple[str, str]:
-    try:
-        content, _ = read_bytes(place)
-    except NotFound:
-        return "", ""
-    except CommonplaceError as exc:
-        return exc.located, exc.located_hint
+def _fault_of(place: EntryPlace, content: bytes) -> tuple[str, str]:
     if not content:
         return f"{place.path} is empty.", "Remove it, or write into it."
     if len(content) > LARGEST_FILE:
@@ -214,11 +251,13 @@ def corrupt_sidecars(
     root: Root, day: str, listing: Listing, *, fault_of: Callable[[bytes], str] = find_fault
 ) -> Iterator[tuple[EntryPlace, str]]:
     """The entries of a day whose `.embedding` cannot be used, each with the reason."""
-    for place in places_of(root, day, listing):
-        if place.path.name.removesuffix(SUFFIX) in listing.sidecars:
-            beside = place.relative.removesuffix(SUFFIX) + SIDECAR
+    with reading_day(root, day) as read:
+        for place in places_of(root, day, listing):
+            stem = place.relative.removesuffix(SUFFIX)
+            if stem.rpartition("/")[2] not in listing.sidecars:
+                continue
             try:
-                content, _ = read_bytes(EntryPlace(root=root, relative=beside))
+                content, _ = read(EntryPlace(root=root, relative=stem + SIDECAR))
             except CommonplaceError:
                 continue
             if reason := fault_of(content):

@@ -188,10 +188,11 @@ class RootSource:
             return
         present: set[str] = set()
         places = places_of(self._root, day, listing)
-        for place, stamp in reversed([*zip(places, listing.entries.values(), strict=True)]):
+        named = zip(places, listing.entries.items(), strict=True)
+        for place, (name, stamp) in reversed([*named]):
             ref = place.ref
             present.add(ref)
-            is_anothers = is_another_users(listing.owners.get(place.path.name))
+            is_anothers = is_another_users(listing.owners.get(name))
             if known.get(ref) != stamp + whose(place, is_anothers):
                 entry = self._read(place, whose)
                 if entry is not None:
