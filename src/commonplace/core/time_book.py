@@ -10,6 +10,7 @@ import os
 from typing import Protocol
 
 from commonplace.core.errors import CommonplaceError, Unavailable
+from commonplace.core.plain_files import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -191,8 +192,8 @@ class TimeBook:
 
     def _read_times(self) -> dict[str, float]:
         try:
-            with open(self._path, "rb") as file:
-                found = json.loads(file.read())
+            with open_regular(self._path) as file:  # a pipe would be waited for, and by every page
+                found = json.loads(file.readall())
             return {str(ref): float(at) for ref, at in found.items()}
         except (FileNotFoundError, NotADirectoryError):
             return {}

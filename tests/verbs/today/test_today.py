@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
 from tests.verbs.recall_world import ask
 
 from commonplace.core.time_book import SEEN
@@ -83,13 +86,54 @@ def test_of_more_than_are_listed_there_is_a_count(world, monkeypatch):
     assert (news.count, news.listed) == (5, 2)
 
 
-def test_a_broken_file_hides_nothing(world):
-    """What was seen is then new again."""
+def test_taking_back_that_all_is_seen_leaves_what_was_kept(world):
+    """Also what was kept at another time than the one at which all of it was seen."""
+    app = world.open()
+    service = app.today()
+    kept = logged(app, "Moved the berths", "today 9am")
+    logged(app, "Drew the harbour", "today 10am")
+    service.seen.keep([kept], world.clock())
+    world.clock.advance(60)
+    before = service.news().since
+    service.seen.keep_until(world.clock(), world.clock())
+    service.seen.keep_until(before, world.clock())
+    assert texts(service.news()) == {"project": ["Drew the harbour"]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        "[" * 100_000,
+        '{"": NaN}',
+        '{"": Infinity}',
+        '{"": 1e300}',
+        '{"": -1e12}',
+        '{"": 4e9}',
+        '{"": "x"}',
+    ],
+    ids=["torn", "list", "deep", "nan", "inf", "huge", "early", "late", "word"],
+)
+def test_a_broken_file_hides_nothing(world, content):
+    """What was seen is then new again, and may be kept once more."""
     app = world.open()
     ref = logged(app, "Moved the berths", "today 9am")
     app.today().seen.keep([ref], world.clock())
-    (app.folder / SEEN / "entries.json").write_text("{", "utf-8")
-    assert world.open().today().news().count == 1
+    (app.folder / SEEN / "entries.json").write_text(content, "utf-8")
+    service = world.open().today()
+    assert service.news().count == 1
+    service.seen.keep_until(world.clock(), world.clock())
+    assert service.news().count == 0
+
+
+def test_a_pipe_in_place_of_the_file_is_not_waited_for(world):
+    """It is no file of ours, and nothing was seen."""
+    app = world.open()
+    logged(app, "Moved the berths", "today 9am")
+    (app.folder / SEEN).mkdir()
+    os.mkfifo(app.folder / SEEN / "entries.json")
+    assert app.today().news().count == 1
 
 
 def test_what_was_on_this_day(world):

@@ -5,18 +5,22 @@ Holds refs and times, and never a word of an entry. Never decides what is new.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from commonplace.core.clock import day_of, start_of_day
+from commonplace.core.errors import CommonplaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import tzinfo
 
     from commonplace.core.time_book import TimeBook
+
+_CLOCKS_DIFFER = timedelta(minutes=1)
 
 _ALL = ""
 """Stands in place of a ref for the instant up to which everything was seen."""
@@ -46,10 +50,14 @@ class SeenMarks(Struct, frozen=True, kw_only=True):
     zone: tzinfo
 
     def read(self, now: datetime) -> SeenState:
-        """What was seen; where nothing ever was, all before yesterday counts as seen."""
+        """What was seen; where nothing ever was, all before yesterday counts as seen.
+
+        So it does where the file says a time that is not over yet, as of a clock that was wrong:
+        nothing that is still to be written would be new.
+        """
         known = dict(self.book.read())
         at = known.pop(_ALL, None)
-        if at is None:
+        if at is None or not 0 <= at <= (now + _CLOCKS_DIFFER).timestamp():
             yesterday = day_of(now, self.zone) - timedelta(days=1)
             return SeenState(until=start_of_day(yesterday, self.zone), kept=known)
         return SeenState(until=datetime.fromtimestamp(at, UTC), kept=known)
@@ -60,6 +68,11 @@ class SeenMarks(Struct, frozen=True, kw_only=True):
         self._change(
             lambda known: {_ALL: until, **known, **dict.fromkeys(refs, now.timestamp())},
         )
+
+    def keep_written(self, refs: Iterable[str], now: datetime) -> None:
+        """Note that the owner saw what they wrote; where it cannot be noted, it is new to them."""
+        with suppress(CommonplaceError):
+            self.keep([*refs], now)
 
     def drop(self, refs: Sequence[str]) -> None:
         """Note that entries are new again. Raises: Unavailable, Denied."""
@@ -72,7 +85,7 @@ class SeenMarks(Struct, frozen=True, kw_only=True):
         What was kept one by one since the instant before stays noted, so that this one can be taken
         back by naming that one.
         """
-        before = self.read(now).until.timestamp()
+        before = min(self.read(now).until, until).timestamp()
         self._change(
             lambda known: {
                 **{ref: at for ref, at in known.items() if at >= before},

@@ -106,12 +106,12 @@ def finish(visit: Visit) -> Redirect:
         raise Invalid("This form says nothing that is to be done.", hint="Load the page again.")
     tool = visit.app.toolset("chronicle").tool("add_entry")
     answer = tool.call({"message": f"Done: {what}"})
-    visit.app.today().seen.keep([*answer.written], visit.now)
+    visit.app.today().seen.keep_written(answer.written, visit.now)
     visit.app.brief.refresh()
     ((ref, version),) = answer.written.items()
     return Redirect(
         to=visit.url("home"),
-        notes=(f"Done: {opening(what, 80)}",),
+        notes=(f"Done: {opening(visit.shown(what), 80)}",),
         offer=UndoOffer(page="delete", fields={"ref": ref, "version": version}),
     )
 
