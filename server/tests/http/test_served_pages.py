@@ -229,3 +229,47 @@ def test_an_export_holds_nothing_of_another(world):
     assert b"the secret of bob" not in everything
     assert "Not included" not in words_of(ann.get("/web/health"))
     assert ann.post("/web/health/backup", data={"csrf": csrf}).status_code == 403
+
+
+def test_what_one_types_and_has_seen_is_their_own(world):
+    """No other owner, and not the machine's own, finds a draft, what is new, or what was seen."""
+    world.log("ann", "the secret of ann")
+    world.log("bob", "the secret of bob")
+    ann, bob = world.browser("ann"), world.browser("bob")
+    mine = world.browser("me")
+    with world.apps.using("bob") as app:
+        ref = app.toolset("recall").tool("list_by_time").call({}).facts["results"][0]["ref"]
+    csrf = csrf_of(ann, "/web/")
+    typed = {"csrf": csrf, "text": "the draft of ann", "as": "feeling"}
+    assert ann.post("/web/draft", data=typed).status_code == 200
+    for do in ({"do": "keep", "ref": ref}, {"do": "all", "at": str(NOW.timestamp())}):
+        assert ann.post("/web/today/seen", data={"csrf": csrf, **do}).status_code == 303
+    assert "the draft of ann" in ann.get("/web/health").text
+    assert "nothing new" in words_of(ann.get("/web/"))
+    for other in (bob, mine):
+        for page in ("/web/", "/web/write", "/web/health"):
+            shown = other.get(page).text
+            assert "of ann" not in shown
+            assert 'value="feeling" checked' not in shown
+    assert "1 new" in words_of(bob.get("/web/"))
+    for page in ("/web/draft", "/web/written", "/web/today/seen", "/web/today/done"):
+        form = {"csrf": csrf, "text": "x", "ref": ref, "what": "x"}
+        assert bob.post(page, data=form).status_code == 403
+    files = sorted(path for path in world.home.rglob("*") if path.parent.name in {"draft", "seen"})
+    assert {path.parent.parent.name for path in files} == {"ann"}
+
+
+def test_today_shows_no_path_of_the_machine(world):
+    """Nor a draft that cannot be kept, or what is in its way."""
+    world.log("ann", "TODO: look into /etc")
+    ann = world.browser("ann")
+    csrf = csrf_of(ann, "/web/")
+    with world.apps.using("ann") as app:
+        folder = app.folder
+    (folder / "draft" / "page.md").mkdir(parents=True)
+    (folder / "seen").write_text("in the way", "utf-8")
+    form = {"csrf": csrf, "text": "x", "ref": "chronicle:x", "do": "preview"}
+    pages = [ann.post(f"/web{page}", data=form) for page in ("/draft", "/written", "/today/seen")]
+    assert [page.status_code for page in pages] == [400, 400, 400]
+    for page in (*pages, ann.get("/web/"), ann.get("/web/write")):
+        assert str(world.home) not in page.text

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
+import os
 import re
 
 import pytest
 from tests.doors.web.web_world import WebWorld, csrf_of, words_of
 
+from commonplace.core.errors import Unavailable
 from commonplace.core.values import Filter
 from commonplace.doors.web.box import KINDS
 
@@ -182,3 +185,145 @@ def test_a_form_of_another_site_writes_nothing(world, browser, page):
     """Without the word that only its own pages know."""
     assert browser.post(page, data={"csrf": "x", "text": PLANTED}).status_code == 403
     assert texts(world) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"[]\nx", b"3\nx", b"null\nx", b'"x"\nx', b"[" * 100_000, b'{"as": "no', b"\xff\x00"],
+    ids=["list", "number", "null", "string", "deep", "torn", "bytes"],
+)
+def test_a_draft_that_is_none_is_no_draft(world, browser, content):
+    """Whatever lies in its file, every page is shown, and the next draft takes its place."""
+    folder = world.app.folder / "draft"
+    folder.mkdir(parents=True)
+    (folder / "page.md").write_bytes(content)
+    assert [browser.get(page).status_code for page in ("/", "/health", "/write")] == [200] * 3
+    send(browser, page="/draft", text=PLANTED)
+    assert typed(browser) == PLANTED
+
+
+@pytest.mark.parametrize("puts", [os.mkfifo, os.mkdir, lambda path: os.symlink(path, path)])
+def test_what_is_no_file_is_no_draft(world, browser, puts):
+    """It is neither waited for nor in the way: what is typed is written."""
+    folder = world.app.folder / "draft"
+    folder.mkdir(parents=True)
+    puts(folder / "page.md")
+    assert [browser.get(page).status_code for page in ("/", "/write")] == [200, 200]
+    assert send(browser, text=PLANTED).status_code == 303
+    assert [text for _, text in texts(world)] == [PLANTED]
+
+
+@pytest.mark.parametrize("do", ["write", "preview", "editor"])
+def test_where_no_draft_can_be_kept_nothing_is_lost(world, browser, monkeypatch, do):
+    """As on a full disk: the answer has what was typed, and says what is the matter."""
+
+    def refuse(*_args, **_kwargs):
+        raise Unavailable("The disk is full.")
+
+    monkeypatch.setattr("commonplace.verbs.today.draft.replace_file", refuse)
+    monkeypatch.setattr(type(world.app.chronicle.journal), "add_event", refuse)
+    answer = send(browser, text=PLANTED, tags="boats", do=do)
+    assert answer.status_code == 503
+    assert "The disk is full." in words_of(answer)
+    assert PLANTED in answer.text
+    assert 'value="boats"' in answer.text
+
+
+def test_what_was_written_is_said_so_where_it_cannot_be_noted_as_seen(world, browser):
+    """Nobody writes it again for that."""
+    world.app.folder.mkdir(parents=True, exist_ok=True)
+    (world.app.folder / "seen").write_text("in the way", "utf-8")
+    assert send(browser, text=PLANTED).status_code == 303
+    assert "Logged:" in words_of(browser.get("/"))
+    assert [text for _, text in texts(world)] == [PLANTED]
+
+
+def form_of(browser, page="/"):
+    """The fields of the box as a browser would send it."""
+    form = re.search(r'<form class="write" id="box".*?</form>', browser.get(page).text, re.DOTALL)
+    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form[0]))
+    chosen = re.search(r'name="as" value="(\w+)" checked', form[0])[1]
+    return {**fields, "as": chosen}, form[0]
+
+
+@pytest.mark.parametrize("kind", ["log", "note", "decision", "feeling", "todo", "notebook"])
+def test_a_form_that_is_sent_twice_is_written_once(world, browser, kind):
+    """As by a double press without script; the same words from another page are another entry."""
+    fields, _ = form_of(browser)
+    fields |= {"as": kind, "path": "boats/logbook", "do": "write", "text": PLANTED}
+    assert [browser.post("/written", data=fields).status_code for _ in range(2)] == [303, 303]
+    written = [text for _, text in texts(world)]
+    assert len([text for text in written if PLANTED in text]) == 1
+    browser.post("/written", data=fields | {"text": f"{PLANTED} again"})
+    assert any(f"{PLANTED} again" in text for _, text in texts(world))
+
+
+def test_what_only_the_editor_shows_goes_along_with_the_box(world, browser):
+    """A draft that was begun there is neither shortened nor written elsewhere by the box."""
+    began = {"as": "notebook", "path": "boats/logbook", "overview": 'Two\nlines "quoted" & <b>.'}
+    send(browser, page="/draft", text=PLANTED, **began)
+    fields, form = form_of(browser, "/health")
+    assert "with a section, an overview" in form
+    fields = {name: html.unescape(value) for name, value in fields.items()}
+    browser.post("/draft", data=fields | {"text": f"{PLANTED} more"})
+    assert world.app.page_draft().read().fields == began
+    fields, _ = form_of(browser, "/health")
+    fields = {name: html.unescape(value) for name, value in fields.items()}
+    browser.post("/written", data=fields | {"text": f"{PLANTED} more", "do": "write"})
+    section = world.app.notebook.service().reading().read_section("boats/logbook")
+    assert section.overview.strip() == began["overview"]
+
+
+def test_an_overview_that_was_begun_is_not_written_over(world, browser):
+    """By that of its section, or of another; one that was only read is no draft."""
+    for path in ("api/errors", "api/codes"):
+        write = {"path": path, "entry": "Begun.", "overview": f"Of {path}."}
+        world.call("notebook", "journal_write", **write)
+    read = {"as": "notebook", "path": "api/errors", "overview": "Of api/errors."}
+    send(browser, page="/draft", text="", **read)
+    assert "Of api/codes." in browser.get("/write", params={"path": "api/codes"}).text
+    send(browser, page="/draft", text="", **read | {"overview": "Mine."})
+    for path in ("api/errors", "api/codes"):
+        page = browser.get("/write", params={"path": path})
+        assert "Mine." in page.text
+        assert ("is still here" in words_of(page)) is (path == "api/codes")
+
+
+def test_a_long_text_is_not_lost_by_finding(browser):
+    """What is more than a question stays in the box."""
+    text = f"{PLANTED} " * 100
+    assert send(browser, text=text, do="find").status_code == 303
+    assert typed(browser).strip() == text.strip()
+    send(browser, text=PLANTED, tags="boats", do="find")
+    assert typed(browser) == PLANTED
+    send(browser, text=PLANTED, do="find")
+    assert typed(browser) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("notebook", {"at": "yesterday", "path": "boats/logbook"}),
+        ("note", {"tags": "boats"}),
+        ("log", {"overview": "Of boats.", "path": "boats/logbook"}),
+    ],
+)
+def test_a_field_that_a_kind_has_not_is_not_dropped_unsaid(world, browser, kind, given):
+    """It is refused, and everything stands in the form again."""
+    answer = send(browser, text=PLANTED, **given, **{"as": kind})
+    assert answer.status_code == 400
+    assert "Empty that field" in words_of(answer)
+    assert [value for value in (PLANTED, *given.values()) if value not in answer.text] == []
+    assert texts(world) == []
+
+
+@pytest.mark.parametrize("name", ["overview", "tags"])
+def test_forgetting_takes_a_draft_with_its_words_in_any_field(world, browser, name):
+    """Also where the file writes its signs otherwise than they were typed."""
+    said = PLANTED.replace(" counts ", ' "counts"\n')
+    ref = world.call("chronicle", "add_entry", message=said).facts["ref"]
+    send(browser, page="/draft", text="Nothing of it.", **{name: said})
+    assert world.app.page_draft().read().fields[name] == said
+    service = world.app.forgetting()
+    assert service.carry_out(service.plan([ref])).is_clean
+    assert not list((world.app.folder / "draft").iterdir())

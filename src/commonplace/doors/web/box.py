@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
-
-from commonplace.core.errors import CommonplaceError
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from commonplace.doors.web.visit import Visit
 
@@ -71,13 +69,35 @@ KINDS: tuple[WrittenKind, ...] = (
 FIELDS = ("as", "tags", "at", "expires", "path", "overview", "base_version")
 """The fields of the form beside the text, which a draft keeps with it."""
 
+TITLES = {
+    "tags": "tags",
+    "at": "a time",
+    "expires": "an end",
+    "path": "a section",
+    "overview": "an overview",
+}
+"""What the box says of the fields that only the editor shows."""
+
 
 class BoxState(Struct, frozen=True, kw_only=True):
-    """What the box shows: the text that is being typed, and the kind that is chosen."""
+    """What the box shows.
+
+    Attributes:
+        text: What is being typed.
+        kind: What is chosen.
+        kinds: What can be chosen; what the editor chose is among it.
+        fields: What else was typed in the editor, which the box sends along.
+    """
 
     text: str
     kind: str
     kinds: Sequence[WrittenKind]
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has(self) -> str:
+        """What else was typed, in words; empty for nothing."""
+        return ", ".join(TITLES[name] for name in self.fields if name in TITLES)
 
 
 def find_kind(name: str) -> WrittenKind | None:
@@ -91,13 +111,12 @@ def box_of(visit: Visit) -> BoxState:
     chips = [each for each in KINDS if each.is_chip]
     if not visit.visitor.may_write:
         return BoxState(text="", kind=chips[0].name, kinds=chips)
-    try:
-        draft = visit.app.page_draft().read()
-    except CommonplaceError:  # where its folder is closed, nothing is in the box
-        return BoxState(text="", kind=chips[0].name, kinds=chips)
-    kind = find_kind(draft.fields.get("as", ""))
+    draft = visit.app.page_draft().read()
+    kind = find_kind(draft.fields.get("as", "")) or chips[0]
+    given = {name: draft.fields.get(name, "") for name in FIELDS if name != "as"}
     return BoxState(
         text=visit.form_text(FORM, draft.text) if draft.text else "",
-        kind=kind.name if kind in chips and kind else chips[0].name,
-        kinds=chips,
+        kind=kind.name,
+        kinds=chips if kind in chips else [*chips, kind],
+        fields={name: value for name, value in given.items() if value},
     )

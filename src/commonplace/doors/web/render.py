@@ -10,6 +10,7 @@ from functools import cache
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -58,6 +59,7 @@ def environment() -> Environment:
     made.filters["by_day"] = by_day
     made.filters["marked"] = marked
     made.globals["shares"] = shares
+    made.globals["once"] = lambda: token_hex(8)
     made.globals["most_named"] = MOST_NAMED
     made.globals["static_version"] = _static_version()
     return made

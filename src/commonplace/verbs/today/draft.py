@@ -7,12 +7,11 @@ typed, so that forgetting finds its words. Never writes an entry.
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from commonplace.core.errors import NotFound
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import make_folder, regular_file, remove_file, replace_file
 
 if TYPE_CHECKING:
@@ -22,7 +21,14 @@ if TYPE_CHECKING:
 FOLDER = "draft"
 """Its name in the owner's folder."""
 
+MOST = 16 * 1024 * 1024
+"""The largest file that is read, in bytes: no page sends more."""
+
 _NAME = "page.md"
+
+
+CHOSEN = "as"
+"""The field that says what is written, which is chosen and not typed."""
 
 
 class DraftText(Struct, frozen=True, kw_only=True):
@@ -30,6 +36,11 @@ class DraftText(Struct, frozen=True, kw_only=True):
 
     text: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_words(self) -> bool:
+        """Whether anything was typed, and not only chosen."""
+        return bool(self.text.strip() or any(v for k, v in self.fields.items() if k != CHOSEN))
 
 
 class PageDraft(Struct, frozen=True, kw_only=True):
@@ -45,15 +56,18 @@ class PageDraft(Struct, frozen=True, kw_only=True):
 
     def read(self) -> DraftText:
         """What was typed last; nothing where nothing is kept, or it cannot be read."""
-        with suppress(OSError, NotFound, ValueError), regular_file(self._path) as file:
-            head, _, text = file.read().decode("utf-8", "replace").partition("\n")
+        try:
+            with regular_file(self._path) as file:
+                content = file.read(MOST + 1)
+            head, _, text = content.decode("utf-8", "replace").partition("\n")
             fields = {str(name): str(value) for name, value in json.loads(head).items()}
-            return DraftText(text=text, fields=fields)
-        return DraftText()
+        except (OSError, CommonplaceError, ValueError, AttributeError, RecursionError):
+            return DraftText()  # whatever lies there is no draft of ours
+        return DraftText() if len(content) > MOST else DraftText(text=text, fields=fields)
 
     def keep(self, draft: DraftText) -> None:
         """Keep what was typed; nothing typed leaves no file. Raises: Unavailable, Denied."""
-        if not draft.text.strip() and not any(draft.fields.values()):
+        if not draft.has_words:
             self.drop()
             return
         self.prepare()

@@ -5,14 +5,16 @@ Never loses what was typed: until it is written it is a draft, and a refusal sho
 
 from __future__ import annotations
 
+from contextlib import suppress
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavailable
 from commonplace.core.text import opening
 from commonplace.doors.web.box import FIELDS, FORM, KINDS, find_kind
 from commonplace.doors.web.guard import check_writes
 from commonplace.doors.web.visit import Redirect, UndoOffer, WebPage
-from commonplace.verbs.today.draft import DraftText
+from commonplace.verbs.today.draft import CHOSEN, DraftText
 
 if TYPE_CHECKING:
     from commonplace.core.values import Answer
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from commonplace.doors.web.visit import Visit
 
 _SAID = 80
+_FIELDS = {"tags": "tags", "at": "time of its own", "overview": "overview"}
+_QUESTION = 2000
+"""The longest question that the search takes, in characters."""
+
 _DONE = {
     "todo": "To do: {}",
     "notebook": "Written: {}",
@@ -32,12 +38,20 @@ _DONE = {
 def editor(visit: Visit) -> WebPage:
     """A form for longer Markdown, with all fields."""
     check_writes(visit.visitor)
-    return _form(visit, _draft(visit))
+    draft, path = visit.app.page_draft().read(), visit.value("path")
+    begun = draft.fields.get("path", "")
+    if path and begun != path and draft.fields.get("overview"):
+        what = f"What you began for {visit.shown(opening(begun, _SAID))} is still here."
+        return _form(visit, draft, problem=Conflict(what, hint="Write it or empty it first."))
+    return _form(visit, _of_section(visit, draft, path) if path else draft)
 
 
 def keep_draft(visit: Visit) -> WebPage:
     """Keep what is being typed; says nothing but that."""
-    visit.app.page_draft().keep(_typed(visit))
+    typed = _typed(visit)
+    if not typed.text.strip() and _overview_was_read(visit, typed):
+        typed = DraftText()
+    visit.app.page_draft().keep(typed)
     return WebPage(template="kept.html", title="Kept", is_whole=False)
 
 
@@ -45,28 +59,47 @@ def write(visit: Visit) -> Redirect | WebPage:
     """Write what was typed, find it, show it as it would look, or open the editor with it."""
     typed = _typed(visit)
     act = visit.value("do")
-    if act == "find":
-        visit.app.page_draft().drop()
-        return Redirect(to=visit.url("search", q=opening(typed.text, 2000)))
-    visit.app.page_draft().keep(typed)
-    if act == "editor":
-        return Redirect(to=visit.url("editor"))
+    draft = visit.app.page_draft()
+    if act == "find" and (found := _question(typed)):
+        with suppress(CommonplaceError):
+            draft.drop()
+        return Redirect(to=visit.url("search", q=found))
+    try:
+        draft.keep(typed)
+    except CommonplaceError as exc:
+        if act != "write":  # the next page would not have it
+            return _refused(visit, typed, exc)
+    if act in {"find", "editor"}:
+        asked = {"q": opening(typed.text, _QUESTION)} if act == "find" else {}
+        return Redirect(to=visit.url("search" if act == "find" else "editor", **asked))
     if act == "preview":
         return _form(visit, typed, preview=True)
     try:
         kind, text = _kind_of(typed)
         answer = _write(visit, kind, text, typed)
     except CommonplaceError as exc:
-        # Whatever went wrong: what was typed stands in the form again, and in the draft.
-        return _form(visit, typed, problem=exc)
-    visit.app.page_draft().drop()
-    visit.app.today().seen.keep([*answer.written], visit.now)  # its writer has seen it
+        return _refused(visit, typed, exc)
+    notes = list(answer.facts.get("notes", ()))
+    try:
+        draft.drop()
+    except CommonplaceError as exc:
+        why = exc.explained(shows_paths=visit.shows_paths)
+        notes.append(f"What was in the box could not be cleared: {why}")
+    visit.app.today().seen.keep_written(answer.written, visit.now)  # its writer has seen it
     said = _DONE.get(kind.name, "Kept: {}").format(opening(visit.shown(text), _SAID))
-    return Redirect(
-        to=visit.url("home"),
-        notes=(said, *answer.facts.get("notes", ())),
-        offer=_offer(answer, kind),
-    )
+    return Redirect(to=visit.url("home"), notes=(said, *notes), offer=_offer(answer, kind))
+
+
+def _refused(visit: Visit, typed: DraftText, problem: CommonplaceError) -> WebPage:
+    """The form again with what was typed, whatever went wrong: no draft may be there to hold it."""
+    status = 503 if isinstance(problem, Unavailable) else 400
+    return _form(visit, typed, problem=problem, status=status)
+
+
+def _question(typed: DraftText) -> str:
+    """What was typed, where all of it is a question, and nothing of it a draft; else nothing."""
+    is_long = len(typed.text) > _QUESTION or set(typed.fields) - {CHOSEN}
+    return "" if is_long else typed.text
 
 
 def _kind_of(typed: DraftText) -> tuple[WrittenKind, str]:
@@ -89,6 +122,13 @@ def _kind_of(typed: DraftText) -> tuple[WrittenKind, str]:
 def _write(visit: Visit, kind: WrittenKind, text: str, typed: DraftText) -> Answer:
     if not text:
         raise Invalid("There is nothing to write.", hint="Type it into the box.")
+    for name in ("tags", "at", "overview"):
+        is_typed = name != "overview" or not _overview_was_read(visit, typed)
+        if typed.fields.get(name, "").strip() and name not in kind.takes and is_typed:
+            raise Invalid(
+                f"What is written as {kind.title!r} has no {_FIELDS[name]}.",
+                hint="Empty that field, or choose what has one.",
+            )
     given: dict[str, Any] = {kind.field: text}
     if kind.tool == "memory_save":
         given["kind"] = "todo"
@@ -98,6 +138,9 @@ def _write(visit: Visit, kind: WrittenKind, text: str, typed: DraftText) -> Answ
     if "tags" in kind.takes:
         tags = [each.strip("# ") for each in str(given.get("tags", "")).split(",")]
         given["tags"] = [each for each in (*tags, kind.tag) if each]
+    if once := visit.value("once"):  # the same form sent twice is written once
+        whole = "\0".join([once, kind.name, *(f"{k}={v}" for k, v in sorted(given.items()))])
+        given["idempotency_key"] = sha256(whole.encode("utf-8", "replace")).hexdigest()[:32]
     return visit.app.toolset(kind.toolset).tool(kind.tool).call(given)
 
 
@@ -115,13 +158,11 @@ def _typed(visit: Visit) -> DraftText:
     return DraftText(text=visit.typed_text(FORM), fields=fields)
 
 
-def _draft(visit: Visit) -> DraftText:
-    """The draft, with the section that the address names."""
-    draft = visit.app.page_draft().read()
-    path = visit.value("path")
-    if not path:
+def _of_section(visit: Visit, draft: DraftText, path: str) -> DraftText:
+    """A draft as one of a section, with its overview; one that was begun is not written over."""
+    fields = {**draft.fields, CHOSEN: "notebook", "path": path}
+    if fields.get("overview"):
         return draft
-    fields = {**draft.fields, "as": "notebook", "path": path}
     try:
         section = visit.app.notebook.service().reading().read_section(path)
         fields |= {"overview": section.overview, "base_version": section.version}
@@ -130,12 +171,20 @@ def _draft(visit: Visit) -> DraftText:
     return DraftText(text=draft.text, fields=fields)
 
 
+def _overview_was_read(visit: Visit, typed: DraftText) -> bool:
+    """Whether an overview is the one that the editor began with, and so was not typed."""
+    path = typed.fields.get("path", "")
+    read = _of_section(visit, DraftText(), path) if path else DraftText()
+    return read.fields.get("overview") == typed.fields.get("overview")
+
+
 def _form(
     visit: Visit,
     typed: DraftText,
     *,
     preview: bool = False,
     problem: CommonplaceError | None = None,
+    status: int = 200,
 ) -> WebPage:
     kind, text = find_kind(typed.fields.get("as", "")), typed.text
     return WebPage(
@@ -149,5 +198,5 @@ def _form(
             "preview": visit.shown(text) if preview else "",
             "problem": problem.explained(shows_paths=visit.shows_paths) if problem else "",
         },
-        status=200 if problem is None else 503 if isinstance(problem, Unavailable) else 400,
+        status=status,
     )
