@@ -208,7 +208,7 @@ def test_every_page_at_every_width_light_and_dark(serve, chromium, count):
     with opened(chromium, served) as page:
         paths = [*LISTED, *ASKED, *TIMES, *FIGURES, "/health/doctor"]
         if count:
-            visit(page, served, "/search?q=deployed")
+            visit(page, served, "/search?q=deployed&journal=chronicle")
             first = page.locator("a.open").first.get_attribute("href")
             ref = first.partition("ref=")[2]
             paths += [

@@ -122,3 +122,83 @@ def test_what_is_new_is_reviewed_without_script(serve, chromium):
         page.get_by_role("link", name="Forget").click()
         page.get_by_role("button", name="Forget it for good").click()
         expect(page.locator("h1")).to_have_text("Forgotten")
+
+
+def holding(page, where):
+    """What a page asks there next, once, held until it is let go."""
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route(where, hold, times=1)
+    return held
+
+
+def test_enter_twice_writes_once(serve, chromium):
+    """Even while what is typed is still on its way to be kept, which is over before the writing."""
+    fill(1)
+    served = serve()
+    with opened(chromium, served) as page:
+        held = holding(page, "**/draft")
+        page.keyboard.press("n")
+        with page.expect_request("**/draft"):
+            page.keyboard.type("The harbour is calm")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+        held[0].continue_()
+        expect(page.locator(".note").first).to_contain_text("Logged: The harbour is calm")
+        expect(page.get_by_label("Find or write")).to_have_value("")
+        written = page.locator(".rows a.open", has_text="The harbour is calm")
+        expect(written).to_have_count(1)
+        page.reload()
+        expect(page.get_by_label("Find or write")).to_have_value("")
+
+
+def test_a_key_does_nothing_to_a_row_that_is_hidden(serve, chromium):
+    """Pressed twice on the last row it forgets one, and Undo brings that one back."""
+    with journals() as app:
+        for name in ("first", "second"):
+            log(app, f"The {name} berth was moved to the northern quay")
+    served = serve()
+    with opened(chromium, served) as page:
+        page.clock.install()
+        page.reload()
+        rows = page.locator("li[data-ref]:visible")
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("x")
+        expect(rows).to_have_count(1)
+        page.keyboard.press("x")
+        expect(rows).to_have_count(0)
+        page.keyboard.press("x")
+        page.keyboard.press("k")
+        expect(page.locator(".note")).to_have_count(2)
+        page.keyboard.press("u")
+        page.keyboard.press("u")
+        expect(rows).to_have_count(2)
+        page.clock.run_for(11000)
+        page.reload()
+        expect(rows).to_have_count(2)
+
+
+def test_undo_of_what_is_still_being_kept(serve, chromium):
+    """It is taken back after it was kept, and no other thing loses its Undo."""
+    with journals() as app:
+        for name in ("first", "second"):
+            log(app, f"The {name} berth was moved to the northern quay")
+    served = serve()
+    with opened(chromium, served) as page:
+        held = holding(page, "**/today/seen")
+        rows = page.locator("li[data-ref]:visible")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("x")
+        expect(rows).to_have_count(1)
+        with page.expect_request("**/today/seen"):
+            page.keyboard.press("k")
+        page.keyboard.press("u")
+        held[0].continue_()
+        expect(rows).to_have_count(1)
+        page.keyboard.press("u")
+        expect(rows).to_have_count(2)
+        page.reload()
+        expect(rows).to_have_count(2)

@@ -90,20 +90,37 @@ if (box) {
 for (const form of document.querySelectorAll("form[data-draft]")) {
   let waiting = 0;
   let isSent = false;
+  let asking = null;
+  let isTold = false;
   const keep = () => {
     clearTimeout(waiting);
     waiting = 0;
     const body = new URLSearchParams(new FormData(form));
-    fetch(form.dataset.draft, { method: "POST", body, keepalive: body.toString().length < 60000 }).catch(() => {});
+    const asked = fetch(form.dataset.draft, { method: "POST", body, keepalive: body.toString().length < 60000 });
+    const mine = asked
+      .then((answer) => answer.ok, () => false)
+      .then((isKept) => {
+        if (asking === mine) asking = null;
+        if (!isKept && !isTold) told("What you type is not kept until you write it: the server did not take it.");
+        isTold = !isKept;
+      });
+    asking = mine;
   };
   form.addEventListener("input", () => {
     clearTimeout(waiting);
     waiting = setTimeout(keep, 600);
   });
-  form.addEventListener("submit", () => {
-    isSent = true;
+  form.addEventListener("submit", (event) => {
+    // Sent once, and after what was kept before it: that would stand in the box again.
+    if (isSent) return event.preventDefault();
     clearTimeout(waiting);
+    if (asking) {
+      event.preventDefault();
+      return asking.then(() => form.requestSubmit(event.submitter));
+    }
+    isSent = true;
   });
+  addEventListener("pageshow", () => (isSent = false));
   addEventListener("pagehide", () => waiting && !isSent && keep());
 }
 
@@ -143,7 +160,7 @@ const help = () => {
 };
 document.addEventListener("keydown", (event) => {
   if (isTyping(event)) return;
-  const row = document.querySelector(".rows > li.selected");
+  const row = document.querySelector(".rows > li.selected:not([hidden])");
   const press = (key) => row?.querySelector(`[data-key="${key}"]`)?.click();
   const toBox = () => {
     const area = document.querySelector("#box textarea") ?? document.querySelector('main input[type="search"]');
@@ -162,6 +179,13 @@ document.addEventListener("keydown", (event) => {
   does[event.key]();
 });
 
+// What is open is ticked once.
+document.addEventListener("submit", (event) => {
+  const form = event.target.closest(".ticks form");
+  if (form?.dataset.sent) event.preventDefault();
+  if (form) form.dataset.sent = "1";
+});
+
 // "k" takes a row away at once, and brings it back by "u".
 document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-keep]");
@@ -176,23 +200,18 @@ document.addEventListener("submit", (event) => {
       if (!answer.ok) throw new Error(answer.statusText);
     });
   };
-  if (row.classList.contains("selected")) move(rows().at(-1) === row ? -1 : 1);
-  row.hidden = true;
-  hidden.add(row.dataset.ref);
-  const show = () => {
-    hidden.delete(row.dataset.ref);
-    for (const each of document.querySelectorAll(".rows > li")) if (each.dataset.ref === row.dataset.ref) each.hidden = false;
-  };
+  hide(row);
   const one = {
     back: () => {
-      going.splice(going.indexOf(one), 1);
-      send("new").then(show);
+      end(one);
+      // After it was kept, or the server might take the two the other way round.
+      kept.then(() => send("new")).then(() => show(row), () => told("It stays kept: the server did not take it."));
     },
   };
   going.push(one);
-  send("keep").catch(() => {
-    going.splice(going.indexOf(one), 1);
-    show();
+  const kept = send("keep").catch(() => {
+    end(one);
+    show(row);
     told("It was not kept: the server did not take it.");
   });
 });
@@ -201,6 +220,16 @@ document.addEventListener("submit", (event) => {
 const SECONDS = 10;
 const going = [];
 const hidden = new Set();
+const end = (one) => going.includes(one) && going.splice(going.indexOf(one), 1);
+const hide = (row) => {
+  if (row.classList.contains("selected")) move(rows().at(-1) === row ? -1 : 1);
+  row.hidden = true;
+  hidden.add(row.dataset.ref);
+};
+const show = (row) => {
+  hidden.delete(row.dataset.ref);
+  for (const each of document.querySelectorAll(".rows > li")) if (each.dataset.ref === row.dataset.ref) each.hidden = false;
+};
 const undo = () => {
   const last = going.at(-1);
   if (last) last.back();
@@ -210,7 +239,9 @@ const told = (words, ...more) => {
   const note = Object.assign(document.createElement("div"), { className: "note" });
   note.setAttribute("role", "status");
   note.append(Object.assign(document.createElement("p"), { textContent: words }), ...more);
-  document.getElementById("live").before(note);
+  const live = document.getElementById("live");
+  if (live) live.before(note);
+  else document.getElementById("main").prepend(note);
   return note;
 };
 // By the page that plans it, whose form is sent as it stands.
@@ -229,9 +260,7 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   const row = link.closest("li");
   const words = row.querySelector("a.open").textContent.slice(0, 60);
-  if (row.classList.contains("selected")) move(1);
-  row.hidden = true;
-  hidden.add(row.dataset.ref);
+  hide(row);
   let left = SECONDS;
   const button = Object.assign(document.createElement("button"), { className: "plain", textContent: "Undo (u)" });
   const note = told("", button);
@@ -245,17 +274,15 @@ document.addEventListener("click", (event) => {
     button.remove();
     const said = await forgetNow(link.href).catch(() => "It is not forgotten: the server does not answer.");
     note.firstChild.textContent = said;
-    if (!said.startsWith("Forgotten")) show();
+    if (!said.startsWith("Forgotten")) show(row);
   }, 1000);
-  const one = { back: () => { stop(); show(); note.remove(); } };
+  const one = { back: () => { stop(); show(row); note.remove(); } };
   const stop = () => {
     clearInterval(timer);
-    going.splice(going.indexOf(one), 1);
+    removeEventListener("pagehide", one.back);
+    end(one);
   };
-  const show = () => {
-    hidden.delete(row.dataset.ref);
-    for (const each of document.querySelectorAll(".rows > li")) if (each.dataset.ref === row.dataset.ref) each.hidden = false;
-  };
+  addEventListener("pagehide", one.back); // nor where the browser brings the page back
   button.addEventListener("click", one.back);
   going.push(one);
   say();
