@@ -45,6 +45,7 @@ def test_a_later_decision_comes_first(world, app, journal):
     [
         ("The job queue runs on Redis.", "Dropped Redis for the job queue.", "what does the job queue run on"),
         ("The quokka API listens on port 8000.", "The quokka API listens on port 9000.", "which port does the quokka API listen on"),
+        ("The quokka API listens on port 8000.", "The quokka API listens on port 9000.", "can you tell me which port the quokka API listens on"),
         ("Mira leads the quokka team.", "Jonas leads the quokka team.", "who leads the quokka team"),
         ("Always feed the quokka leaves.", "Never feed the quokka leaves.", "should I feed the quokka leaves"),
     ],

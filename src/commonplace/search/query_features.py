@@ -51,8 +51,10 @@ _ASKS_SAID = re.compile(
 )
 # What asks how things stand now, and what of it was to be known before: not what happened once.
 _ASKS_NOW = re.compile(
-    r"^\W*(?:(?:so|and|then|please|tell me|remind me|again|from|in|on|at|to|by|for|until|with)\W+)*"
-    r"(?:what|which|who|whose|where|when|how|is|are|am|do|does|has|have|should|may|can|will)\b",
+    r"^\W*(?:(?:so|and|then|please|(?:can|could|will|would) you|tell me|remind me|again|from|in|on"
+    r"|at|to|by|for|until|with)\W+)*"
+    r"(?:what|which|who|whose|where|when|how|is|are|am|do|does|has|have|should|may"
+    r"|(?:can|will)(?! you\b))\b",
     re.IGNORECASE,
 )
 _ASKS_THEN = re.compile(
