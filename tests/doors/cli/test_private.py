@@ -342,12 +342,12 @@ def test_delete_asks():
 @needs_terminal
 @pytest.mark.parametrize(("typed", "code"), [("n\n", 1), ("y\n", 0)])
 def test_delete_on_a_terminal(typed, code, tmp_path):
-    """A person is asked, with the entry's path."""
+    """A person is asked, with the entry's path, which is never cut where lines wrap."""
     ref = write("perhaps")
     (path,) = (tmp_path / "home").rglob("*.md")
     done, _, shown = on_terminal("private", "delete", ref, typed=typed)
     assert done == code
-    assert f"Delete {path} for good?" in shown
+    assert f"Delete {path} for good?" in " ".join(shown.split())
     assert path.exists() == (code == 1)
 
 
