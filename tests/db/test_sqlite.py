@@ -15,6 +15,7 @@ from commonplace.db.sqlite import (
     Database,
     connect,
     connect_read_only,
+    erase,
     snapshot,
     transaction,
     translated,
@@ -242,3 +243,34 @@ def test_closing_waits_for_a_thread_at_work(tmp_path):
     database.close()
     with pytest.raises(Unavailable, match="closed"):
         database.connection()
+
+
+_CHECKPOINTING = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as shm:
+    fcntl.lockf(shm, fcntl.LOCK_EX, 1, 121)
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_an_erasing_waits_for_the_checkpoint_of_another(conn, tmp_path):
+    """SQLite answers at once that another makes one, by byte 121 of the file beside the log."""
+    conn.execute("INSERT INTO t VALUES (1, 'quokka in the harbour')")
+    conn.execute("DELETE FROM t")
+    held = [sys.executable, "-c", _CHECKPOINTING, f"{tmp_path / 'a.db'}-shm"]
+    with subprocess.Popen(held, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        asked = []
+
+        def release(statement):
+            asked.append("checkpoint" in statement)
+            if sum(asked) == 2:
+                holder.stdin.close()
+                holder.wait(PATIENCE_S)
+
+        conn.set_trace_callback(release)
+        assert erase(conn)
+        conn.set_trace_callback(None)
+    assert b"quokka" not in (tmp_path / "a.db").read_bytes()
+    assert (tmp_path / "a.db-wal").stat().st_size == 0

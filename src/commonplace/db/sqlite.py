@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BUSY_S = 30.0
+# How long the checkpoint of another connection is waited for, and how often it is looked for.
+_CHECKPOINT_S = 2.0
+_CHECKPOINT_STEP_S = 0.01
 REPAIR_HINT = "Run `commonplace doctor --repair`."
 
 Synchronous: TypeAlias = Literal["full", "normal"]
@@ -58,7 +61,13 @@ def erase(conn: sqlite3.Connection) -> bool:
         False while another process holds an older state: its bytes are in the log until then.
     """
     conn.execute("VACUUM")
-    return not conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    ends = time.monotonic() + _CHECKPOINT_S
+    # SQLite waits for readers by itself, but not for a checkpoint that a commit elsewhere makes.
+    while conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if time.monotonic() >= ends:
+            return False
+        time.sleep(_CHECKPOINT_STEP_S)
+    return True
 
 
 # Every write and every step of a search passes through the three classes of this file that stand
