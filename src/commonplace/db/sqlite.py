@@ -61,6 +61,15 @@ def erase(conn: sqlite3.Connection) -> bool:
         False while another process holds an older state: its bytes are in the log until then.
     """
     conn.execute("VACUUM")
+    return empty_log(conn)
+
+
+def empty_log(conn: sqlite3.Connection) -> bool:
+    """Move what a database's log holds into its file, and leave the log empty.
+
+    Returns:
+        False while another process holds an older state, which keeps the log as it is.
+    """
     ends = time.monotonic() + _CHECKPOINT_S
     # SQLite waits for readers by itself, but not for a checkpoint that a commit elsewhere makes.
     while conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:

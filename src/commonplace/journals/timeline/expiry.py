@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from commonplace.core.clock import micros, parse_time, render_time
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Interval
+from commonplace.db.sqlite import empty_log
 from commonplace.journals.timeline.due_periods import larger_levels, note_change, span_at
 from commonplace.journals.timeline.entry import (
     EARLIEST,
@@ -300,4 +301,4 @@ def _compact(rollups: Rollups) -> None:
         pages, loose = conn.execute(sql()["pages"]).fetchone()
         if loose * _LOOSE_SHARE > pages:
             conn.execute("VACUUM")
-        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        empty_log(conn)

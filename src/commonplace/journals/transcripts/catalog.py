@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from commonplace.core.errors import Corrupted, Unavailable
 from commonplace.db.queries import parse_queries, split_statements
-from commonplace.db.sqlite import connect, translated
+from commonplace.db.sqlite import connect, empty_log, translated
 from commonplace.journals.transcripts.exchanges import said_by
 
 TYPE_CHECKING = False
@@ -207,7 +207,7 @@ class Catalog:
     def erase_log(self) -> None:
         """Leave nothing in the log of what was overwritten in the file."""
         with translated(self.path):
-            self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            empty_log(self.conn)
 
     def _ids(self, name: str, client: str, ids: Iterable[str]) -> set[str]:
         wanted: Sequence[str] = list(ids)
