@@ -19,6 +19,7 @@ ALL = [
     "list all open tasks",
     "my to do list, please",
     "what haven't I done yet",
+    "what haven\u2019t I done yet",
     "which tasks are not done",
     "what remains to be done",
     "what are my chores",

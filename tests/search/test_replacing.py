@@ -84,6 +84,8 @@ def test_most_proposals_by_meaning_are_right(real_encoder, capsys):
         ("If it rains now we stay.", False),
         ("Nothing changed.", False),
         ("It has not been moved.", False),
+        ("They haven't moved it.", False),
+        ("They haven\u2019t moved it.", False),
         ("It rains.", False),
         ("", False),
         ("x" * 100_000 + " no longer", False),

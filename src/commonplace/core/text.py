@@ -252,6 +252,11 @@ def body_of(text: str) -> str:
     return _HEADING.sub("", body).strip() or body.strip() or text
 
 
+def with_plain_apostrophes(text: str) -> str:
+    """A text with the apostrophe of a keyboard wherever it has the typographic one."""
+    return text.replace("\u2019", "'")
+
+
 def without_front_matter(text: str) -> str:
     """A Markdown file without the block of keys above it."""
     return _FRONT_MATTER.sub("", text, count=1)

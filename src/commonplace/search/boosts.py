@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from commonplace.core.text import with_plain_apostrophes
+
 if TYPE_CHECKING:
     from commonplace.core.values import Candidates, Here, Mask, Numbers
     from commonplace.search.query_features import QueryFeatures
@@ -59,7 +61,7 @@ def _names(features: QueryFeatures, place: str) -> bool:
 
 def states_standing(text: str) -> bool:
     """Whether a text states a preference, or an instruction for good: "always use tabs"."""
-    return _STANDING.search(text[:_READ].replace("\u2019", "'")) is not None
+    return _STANDING.search(with_plain_apostrophes(text[:_READ])) is not None
 
 
 def of_standing(found: Candidates, rows: Numbers) -> Mask:

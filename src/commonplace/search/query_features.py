@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.stop_words import STOP_WORDS, is_foreign
+from commonplace.core.text import with_plain_apostrophes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,7 +169,7 @@ def read_todos(text: str) -> str | None:
 
     None for any other question, such as one for those that are done.
     """
-    rest, found = _TODOS.subn(" ", text.replace("\u2019", "'"))
+    rest, found = _TODOS.subn(" ", with_plain_apostrophes(text))
     if not found or _IS_DONE.search(rest):
         return None
     words = _WORD.findall(rest.casefold())
@@ -177,6 +178,7 @@ def read_todos(text: str) -> str | None:
 
 def read_intent(text: str) -> Intent | None:
     """What a question is asked for, read off its words; None where both or neither is named."""
+    text = with_plain_apostrophes(text)
     plans = any(each.search(text) for each in (_PLANNING, _TODOS))
     if plans == (_JOURNALING.search(text) is not None):
         return None
@@ -190,12 +192,12 @@ def asks_said(question: str) -> bool:
 
 def says_misheard(text: str) -> bool:
     """Whether a question says that words were heard wrong: "you misheard", "I said X, not Y"."""
-    return _MISHEARD.search(text.replace("\u2019", "'")) is not None
+    return _MISHEARD.search(with_plain_apostrophes(text)) is not None
 
 
 def asks_task(text: str) -> bool:
     """Whether a question asks for a task or for advice: "write me a summary of this paper"."""
-    text = text.replace("\u2019", "'")
+    text = with_plain_apostrophes(text)
     return _ASKS_TASK.search(text) is not None and _ASKS_BACK.search(text) is None
 
 

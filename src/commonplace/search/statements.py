@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from commonplace.core.brief_item import OWN
 from commonplace.core.stop_words import STOP_WORDS
+from commonplace.core.text import with_plain_apostrophes
 from commonplace.core.word_forms import BASES, base_forms
 from commonplace.search import policy
 
@@ -147,9 +148,8 @@ class Statement(Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=policy.STATEMENTS_KEPT)
 def read_statement(text: str) -> Statement:
     """What the beginning of a text says."""
-    shown = text[: policy.REPLACING_LENGTH]
-    head = shown.casefold()
-    found = _words_of(shown)
+    head = _folded_head(text)
+    found = _words_of(text[: policy.REPLACING_LENGTH])
     left = [part for each in _LEFT.finditer(head) for part in each.groups() if part]
     return Statement(
         words=tuple(word for word, *_ in found),
@@ -167,13 +167,17 @@ def read_statement(text: str) -> Statement:
 
 def says_change(text: str) -> bool:
     """Whether a text has words that say that something changed, and none that take it back."""
-    head = text[: policy.REPLACING_LENGTH].casefold()
+    head = _folded_head(text)
     # Each word by itself first: most texts have none, and a pattern takes ten times as long.
     return (
         any(word in head for word in _CHANGE_WORDS)
         and _CHANGES.search(head) is not None
         and _OPEN.search(head) is None
     )
+
+
+def _folded_head(text: str) -> str:
+    return with_plain_apostrophes(text[: policy.REPLACING_LENGTH].casefold())
 
 
 def _words_of(text: str) -> list[tuple[str, str, str]]:

@@ -36,6 +36,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
+from commonplace.core.text import with_plain_apostrophes
 from commonplace.core.when.days import MONTHS
 from commonplace.core.when.feasts import FEAST
 from commonplace.core.when.inside_words import (
@@ -159,7 +160,7 @@ def _tokens(words: Sequence[str]) -> list[_Token]:
 
 
 def _token(written: str) -> _Token:
-    text = written.lower().replace("\u2019", "'")
+    text = with_plain_apostrophes(written.lower())
     bare = text.rstrip(".,;:?!")
     owning = bare.endswith("'s")
     word = bare.removesuffix("'s")
