@@ -323,6 +323,12 @@ class Candidates(Struct, frozen=True, kw_only=True, eq=False):
     scopes: tuple[str, ...]
     read: Callable[[Sequence[int]], Mapping[int, Doc]]
 
+    def docs_at(self, rows: Sequence[int]) -> dict[int, Doc]:
+        """The docs of some rows, by row in this order; one that left the index is missing."""
+        keys = [int(self.keys[row]) for row in rows]
+        docs = self.read(keys)
+        return {row: docs[key] for row, key in zip(rows, keys, strict=True) if key in docs}
+
 
 class Unencoded(Struct, frozen=True, kw_only=True):
     """A doc whose vectors are missing for one encoder: what it says (`Doc.said`), and its hash."""

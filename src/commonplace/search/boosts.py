@@ -66,9 +66,7 @@ def states_standing(text: str) -> bool:
 
 def of_standing(found: Candidates, rows: Numbers) -> Mask:
     """The candidates among some rows that state a preference or an instruction for good."""
-    docs = found.read(found.keys[rows].tolist())
     mask: Mask = np.zeros(len(found.keys), dtype=np.bool_)
-    for row in rows.tolist():
-        doc = docs.get(int(found.keys[row]))
-        mask[row] = doc is not None and states_standing(doc.text)
+    for row, doc in found.docs_at(rows.tolist()).items():
+        mask[row] = states_standing(doc.text)
     return mask

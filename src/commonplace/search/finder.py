@@ -319,12 +319,10 @@ class Finder:
     def _newest(self, where: Filter, limit: int) -> Found:
         notes = self._filing.refresh(numbers.FILING_WAIT_S)
         found = self._newest_of(where, limit)
-        keys = found.keys.tolist()[::-1]
-        docs = found.read(keys)
+        newest_first = range(len(found.keys))[::-1]
         hits = [
             Hit(doc=doc, score=1.0, by="kind", similarity=None)
-            for doc in map(docs.get, keys)
-            if doc is not None
+            for doc in found.docs_at(newest_first).values()
         ]
         refs = [hit.doc.ref for hit in hits]
         newest = newest_of(self._index, refs, before=where.written_before)
@@ -413,19 +411,18 @@ def _next_best(
     if len(hits) >= numbers.LATER_LOOKED_AT:
         return []
     known = {ref for hit in hits for ref in (hit.doc.ref, *hit.also)}
-    rows = ranking.rows[: numbers.LATER_LOOKED_AT].tolist()
-    docs = found.read([int(found.keys[row]) for row in rows])
-    best = [(row, doc) for row in rows if (doc := docs.get(int(found.keys[row])))]
-    shown = [Shown(doc, row, frozenset(), row) for row, doc in best if doc.ref not in known]
-    return [_hit(one, found, ranking, question.text) for one in shown]
+    best = found.docs_at(ranking.rows[: numbers.LATER_LOOKED_AT].tolist())
+    return [
+        _hit(Shown(doc, row, frozenset(), row), found, ranking, question.text)
+        for row, doc in best.items()
+        if doc.ref not in known
+    ]
 
 
 def _rows_by_ref(found: Candidates, rows: Sequence[int], known: Container[str]) -> dict[str, int]:
     """The rows of candidates by their refs, less those that are known."""
-    keys = [int(found.keys[row]) for row in rows]
-    docs = found.read(keys)
-    by_ref = {docs[key].ref: row for key, row in zip(keys, rows, strict=True) if key in docs}
-    return {ref: row for ref, row in by_ref.items() if ref not in known}
+    docs = found.docs_at(rows)
+    return {doc.ref: row for row, doc in docs.items() if doc.ref not in known}
 
 
 def _with_holding(

@@ -135,16 +135,12 @@ def _read(
     found: Candidates, ranking: Ranking, *, step: int, above: Above | None
 ) -> Iterator[Shown]:
     for start in range(0, len(ranking.rows), step):
-        rows = ranking.rows[start : start + step].tolist()
-        keys = [int(found.keys[row]) for row in rows]
-        docs = found.read(keys)
+        docs = found.docs_at(ranking.rows[start : start + step].tolist())
         went_into = above([x.ref for x in docs.values()]) if above else {}
-        for row, key in zip(rows, keys, strict=True):
-            # One that left since it was ranked is not shown.
-            if key in docs:
-                bag = frozenset(_WORD.findall(docs[key].text.casefold()))
-                related = went_into.get(docs[key].ref, frozenset()).union(docs[key].covers)
-                yield Shown(docs[key], row, bag, row, related)
+        for row, doc in docs.items():
+            bag = frozenset(_WORD.findall(doc.text.casefold()))
+            related = went_into.get(doc.ref, frozenset()).union(doc.covers)
+            yield Shown(doc, row, bag, row, related)
 
 
 def _same(one: Shown, kept: list[Shown], policy: Policy) -> Shown | None:

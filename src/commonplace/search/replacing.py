@@ -5,6 +5,7 @@ Never alters anything, and names no entry of another project.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import render_date
@@ -80,13 +81,11 @@ def _likeliest(
             weighing=policy.WEIGHING,
         )
     )
-    keys = found.keys.tolist()
-    docs = found.read(keys)
-    cosines = policy.scale_of("" if encoder is None else encoder.identity).of(found.similarity)
+    scale = policy.scale_of("" if encoder is None else encoder.identity)
+    cosines = [None if math.isnan(x) else x for x in scale.of(found.similarity).tolist()]
     rated = [
-        (speaks_of_same(doc, docs[key], None if cosine != cosine else float(cosine)), docs[key])  # noqa: PLR0124  NaN
-        for key, cosine in zip(keys, cosines.tolist(), strict=True)
-        if key in docs
+        (speaks_of_same(doc, former, cosines[row]), former)
+        for row, former in found.docs_at(range(len(cosines))).items()
     ]
     best = max(rated, key=lambda pair: (pair[0], pair[1].at), default=None)
     return None if best is None or best[0] < policy.REPLACING_LEAST else best[1]
