@@ -431,9 +431,6 @@ class Likelihood(Struct, frozen=True, kw_only=True):
 
 
 _LIKELIHOOD = Likelihood(ahead=3.5, backed=13.5, bias=-2.57)
-_LIKELIHOODS = {"e5": _LIKELIHOOD}
-"""By a part of the encoder's name, where it has its own."""
-
 _CLEAR_WORDS_FOREIGN = 0.6
 _LIKELIHOOD_BY_MEANING = Likelihood(nearest=10.7, bias=-2.67)
 """Of a question in another language, whose words may stand in no entry that answers it."""
@@ -447,14 +444,12 @@ def across_languages(policy: Policy) -> Policy:
     return replace(policy, clear_words=_CLEAR_WORDS_FOREIGN)
 
 
-def likelihoods(identity: str, *, across: bool) -> tuple[Likelihood, ...]:
-    """What tells the chance of hits, by the encoder's identity: the highest of them counts.
+def likelihoods(*, across: bool) -> tuple[Likelihood, ...]:
+    """What tells the chance of hits: the highest of them counts.
 
     across: Whether the question is in another language than English, and the encoder knows it.
     """
-    parts = _name_parts(identity)
-    own = next((each for name, each in _LIKELIHOODS.items() if name in parts), _LIKELIHOOD)
-    return (own, _LIKELIHOOD_BY_MEANING) if across else (own,)
+    return (_LIKELIHOOD, _LIKELIHOOD_BY_MEANING) if across else (_LIKELIHOOD,)
 
 
 NOTEBOOK = Policy(meaning=0.5, words=0.5, duplicate=1.0)
