@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from commonplace.core.text import with_plain_apostrophes
+from commonplace.search import policy
 
 if TYPE_CHECKING:
     from commonplace.core.values import Candidates, Here, Mask, Numbers
@@ -29,8 +30,6 @@ _STANDING = re.compile(
     r"|\bstanding (?:rule|instruction)s?\b",
     re.IGNORECASE,
 )
-_READ = 600
-"""Characters of a text that are read for it."""
 
 
 class Boost(NamedTuple):
@@ -61,7 +60,7 @@ def _names(features: QueryFeatures, place: str) -> bool:
 
 def states_standing(text: str) -> bool:
     """Whether a text states a preference, or an instruction for good: "always use tabs"."""
-    return _STANDING.search(with_plain_apostrophes(text[:_READ])) is not None
+    return _STANDING.search(with_plain_apostrophes(text[: policy.STANDING_LENGTH])) is not None
 
 
 def of_standing(found: Candidates, rows: Numbers) -> Mask:

@@ -325,9 +325,10 @@ TURN_FACTOR = 0.9
 full where a question asks for what was said.
 Why: docs/decisions/0193-what-was-said-counts-nine-tenths.md."""
 
-STANDING_FACTOR, STANDING_LOOKED_AT = 1.5, 100
-"""How much a preference or a standing instruction counts where a task is asked for, and how many of
-the best candidates are read for one. Why: docs/decisions/0197-what-a-question-leans-to.md."""
+STANDING_FACTOR, STANDING_LOOKED_AT, STANDING_LENGTH = 1.5, 100, 600
+"""How much a preference or a standing instruction counts where a task is asked for, how many of the
+best candidates are read for one, and how many characters of each.
+Why: docs/decisions/0197-what-a-question-leans-to.md."""
 
 PLACE_BESIDE_TURNS = 0.75 / TURN_FACTOR
 """Where a turn is the best, another journal gets its place from so much less of that score: from
