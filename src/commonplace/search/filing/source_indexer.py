@@ -318,25 +318,33 @@ class SourceIndexer:
         with self._applying:
             self._forgotten.append(forgotten)
         try:
-            mark, has_put = self._mark(), False
-            for put in self._file_scanned(forgotten, sweep=sweep):
+            (since, mark), has_put = self._begin(), False
+            for put in self._file_scanned(since, mark, forgotten, sweep=sweep):
                 has_put = has_put or put > 0
                 yield put
-            # Another process may have deleted what was read here and was not filed yet.
-            if has_put and self._mark() != mark:
-                yield from self._file_scanned(forgotten, sweep=False)
+            if has_put:
+                since, now = self._begin()
+                # Another process may have deleted what was read here and was not filed yet.
+                if now != mark:
+                    yield from self._file_scanned(since, now, forgotten, sweep=False)
         finally:
             self.has_part = self._is_long = False
             with self._applying:
                 # By identity: sets of other scans may be equal.
                 self._forgotten = [each for each in self._forgotten if each is not forgotten]
 
-    def _file_scanned(self, forgotten: set[str], *, sweep: bool) -> Iterator[int]:
-        """File what a scan finds but for what is forgotten while it goes on."""
+    def _begin(self) -> tuple[Since, str]:
+        """What the index knows, and then the source's mark.
+
+        Both are read before a scan: what is written during it makes the mark differ next time.
+        """
         self._began = self._monotonic()
-        since = self._index.known().since(self.source.name)
-        # The mark is read before the scan: what is written meanwhile makes it differ next time.
-        mark = self._mark()
+        return self._index.known().since(self.source.name), self._mark()
+
+    def _file_scanned(
+        self, since: Since, mark: str, forgotten: set[str], *, sweep: bool
+    ) -> Iterator[int]:
+        """File what a scan finds but for what is forgotten while it goes on."""
         # A filing that was killed filed more: a source that is again as it was, as a branch that is
         # reset, would count as known, with all that it lost.
         was_killed = (since.mark or "").endswith(_BEGUN)
