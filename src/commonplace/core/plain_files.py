@@ -74,7 +74,7 @@ def add_line(path: str | os.PathLike[str], line: str) -> None:
 def take_lock(descriptor: int, *, waits_s: float = 0.0, is_shared: bool = False) -> bool | None:
     """Take a lock against other threads and processes that ask for it here; closing it ends it.
 
-    But for a process that was forked meanwhile and has it open as well: see `end_lock`.
+    Not where a process that was forked since has it open as well: see `end_lock`.
 
     Returns:
         Whether it was taken; None where nothing can be locked (Windows, some network shares).
@@ -99,7 +99,7 @@ def take_lock(descriptor: int, *, waits_s: float = 0.0, is_shared: bool = False)
 
 
 def end_lock(descriptor: int) -> None:
-    """End a lock, also where a process that was forked meanwhile has its file open for long."""
+    """End a lock, even where a process that was forked under it has its file open for long."""
     try:
         import fcntl
 

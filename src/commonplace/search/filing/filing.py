@@ -323,15 +323,15 @@ class Filing:
             )
 
         soon_s = min(wait_s, policy.LONG_FILING_S)
-        signs: dict[SourceIndexer, tuple[int, int]] = {}
+        before: dict[SourceIndexer, tuple[int, int]] = {}
         if waited and not self._wait(lambda: not under_way(with_parts=True), soon_s):
-            signs = {indexer: indexer.signs for indexer, _ in waited}
+            before = {indexer: indexer.activity for indexer, _ in waited}
             self._wait(lambda: not under_way(with_parts=False), wait_s - soon_s)
         late = [indexer for indexer, turn in waited if not indexer.has_looked(turn)]
         for indexer in late:
             if indexer.is_worth_waiting and not indexer.has_part:
                 indexer.is_silent = True
-                indexer.may_be_locked = signs.get(indexer) == indexer.signs
+                indexer.may_be_locked = before.get(indexer) == indexer.activity
         missing = [indexer for indexer in self._indexers if indexer in late or indexer.trouble]
         rest_s = policy.SWEEP_PAUSE * sum(indexer.sweep_s for indexer in self._indexers)
         if self._monotonic() - self._swept_at >= max(policy.SWEEP_EVERY_S, rest_s):
@@ -342,7 +342,7 @@ class Filing:
     def _look_at(self, indexers: Sequence[SourceIndexer]) -> list[tuple[SourceIndexer, int]]:
         """Have sources checked against what the index knows of all; each with a turn to wait for.
 
-        Read before any source is asked: what another process files meanwhile is looked at again.
+        Read before any source is asked: what another process files by then is looked at again.
         """
         if not indexers:
             return []
@@ -373,7 +373,7 @@ class Filing:
             return [] if self._closed else [indexer for indexer in rest if not indexer.is_silent]
 
         while rest := under_way():
-            before = [(indexer, indexer.signs) for indexer in rest]
+            before = [(indexer, indexer.activity) for indexer in rest]
             if not self._wait(partial(_has_progressed, before, under_way), policy.SILENT_S):
                 for indexer in rest:
                     indexer.is_silent = indexer.may_be_locked = True
@@ -639,4 +639,4 @@ def _has_progressed(
     before: list[tuple[SourceIndexer, tuple[int, int]]],
     under_way: Callable[[], list[SourceIndexer]],
 ) -> bool:
-    return [(indexer, indexer.signs) for indexer in under_way()] != before
+    return [(indexer, indexer.activity) for indexer in under_way()] != before

@@ -211,8 +211,8 @@ class SourceIndexer:
         return self.has_part and self._monotonic() - self._went_on_at < policy.SILENT_S
 
     @property
-    def signs(self) -> tuple[int, int]:
-        """What changes with all that is done: steps, hundredths of a second of its threads."""
+    def activity(self) -> tuple[int, int]:
+        """Steps, and hundredths of a second that it computed: equal while it does nothing."""
         threads = (self._looking, self._filing)
         return self._steps, sum(int(each.computed_s * 100) for each in threads)
 
