@@ -1,6 +1,7 @@
 """Owns who writes next into an index: an urgent write goes before one that catches up.
 
-Never refuses a write: where no file can be locked, SQLite alone decides who is next.
+Never refuses a write: where no file can be locked, SQLite alone decides who is next. Postgres needs
+nothing like it: it queues who waits for a user's row, so that a write waits for one transaction.
 """
 
 from __future__ import annotations
