@@ -18,7 +18,7 @@ CLIENT = "client"
 PRIVATE = "private"
 """The tag of a line that may quote any heading of the private journal."""
 
-HEADINGS = {"user": "user context", "project": "project notes"}
+UNASKED_HEADINGS = {"user": "user context", "project": "project notes"}
 """The one heading of each root of that journal, in lower case, that may be given unasked."""
 
 

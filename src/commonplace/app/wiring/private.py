@@ -210,9 +210,9 @@ class PrivateWiring:
         return () if reach == "none" else self.journal.list_newest(root, headings)
 
     def _headings(self, reach: str, scope: str) -> frozenset[str] | None:
-        from commonplace.core.brief_item import HEADINGS
+        from commonplace.core.brief_item import UNASKED_HEADINGS
 
-        return None if reach == "all" else frozenset({HEADINGS[scope.partition("@")[0]]})
+        return None if reach == "all" else frozenset({UNASKED_HEADINGS[scope.partition("@")[0]]})
 
     def is_of_project(self, scope: str) -> bool:
         """Whether a scope is the journal of the project that is worked in."""

@@ -11,7 +11,7 @@ import os
 import re
 import time
 
-from commonplace.core.brief_item import HEADINGS, OWN, PRIVATE, BriefItem
+from commonplace.core.brief_item import OWN, PRIVATE, UNASKED_HEADINGS, BriefItem
 from commonplace.verbs.brief.kept import EVERYWHERE, BriefFiles
 from commonplace.verbs.brief.render import render_brief
 
@@ -166,7 +166,7 @@ def _choose(
 
 def _is_preference(item: BriefItem) -> bool:
     """Whether a line says what the user prefers."""
-    return _scope_of(item) == "user" and item.kind.lower() == HEADINGS["user"]
+    return _scope_of(item) == "user" and item.kind.lower() == UNASKED_HEADINGS["user"]
 
 
 def _within_reach(items: Iterable[BriefItem], reach: str) -> list[BriefItem]:
@@ -178,7 +178,9 @@ def _within_reach(items: Iterable[BriefItem], reach: str) -> list[BriefItem]:
     """
     if reach == "none":
         return []
-    return [x for x in items if reach == "all" or x.kind.lower() == HEADINGS.get(_scope_of(x))]
+    return [
+        x for x in items if reach == "all" or x.kind.lower() == UNASKED_HEADINGS.get(_scope_of(x))
+    ]
 
 
 def _scope_of(item: BriefItem) -> str:
