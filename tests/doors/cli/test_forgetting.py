@@ -463,6 +463,13 @@ def test_what_filters_took_is_numbered(no_weights):
     assert [item["text"] for item in facts("list")["items"]] == ["the blue door"]
 
 
+def test_what_filters_took_is_shown_as_it_was_written(no_weights):
+    """Without the work context, which searches alone have behind the text of a notebook's entry."""
+    facts("notebook", "write", "house", "the blue door", "-c", "at night")
+    shown = run("forget", "--query", "door", "--dry-run").stdout
+    assert shown.splitlines()[0].endswith(": the blue door")
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

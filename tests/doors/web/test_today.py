@@ -122,6 +122,16 @@ def test_a_year_ago(world, browser):
     assert 'href="/calendar/2025-11-23"' in page.text
 
 
+def test_an_entry_of_a_month_ago_is_shown_as_it_was_written(world, browser):
+    """Without the work context, which searches alone have behind the text of a notebook's entry."""
+    written = {"path": "sea", "entry": "high at noon", "work_context": "the survey"}
+    world.call("notebook", "journal_write", **written)
+    world.clock.advance(30 * 24 * 60 * 60)
+    shown = aside_of(browser.get("/"))
+    assert "A month ago high at noon" in shown
+    assert "the survey" not in shown
+
+
 def test_what_was_remembered_is_words_on_the_first_page(world, browser):
     """In what is new, told, open, of this day and earlier alike."""
     hostile = "<script>x</script><img src=x onerror=x>"

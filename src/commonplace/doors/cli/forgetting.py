@@ -197,7 +197,7 @@ def _listed(app: App, chosen: Sequence[Doc]) -> list[str]:
     zone = app.settings.timezone
     lines = [
         f"{number}. {doc.at.astimezone(zone):%Y-%m-%d %H:%M} {doc.ref}: "
-        + visible(opening(" ".join(shown_now(doc.text).split()), _OPENING))
+        + visible(opening(" ".join(shown_now(doc.own_text).split()), _OPENING))
         for number, doc in enumerate(chosen[:_NUMBERED], 1)
     ]
     more = len(chosen) - len(lines)
