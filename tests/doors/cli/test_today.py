@@ -7,6 +7,8 @@ import os
 import pytest
 from tests.doors.terminal import facts, on_screen, on_terminal, run, write
 
+from commonplace.doors.cli.terminal_width import cells
+
 
 @pytest.fixture(autouse=True)
 def plain(no_weights, monkeypatch):
@@ -82,3 +84,24 @@ def test_a_long_entry_is_cut_at_a_word():
     (line,) = (x for x in on_screen("today").splitlines() if "harbour" in x)
     assert line.endswith("harbour...")
     assert len(line) <= 80
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+def test_wide_letters_take_two_columns():
+    """An entry of them is one line, too."""
+    facts("log", "今日は港で灯台のランプを直した。" * 8)
+    (line,) = (x for x in on_screen("today").splitlines() if "港" in x)
+    assert line.endswith("...")
+    assert cells(line) <= 80
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+def test_the_name_of_a_folder_steers_no_terminal(tmp_path, monkeypatch):
+    """It is written out, as the texts of entries are."""
+    folder = tmp_path / "red\x1b[31m"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    facts("log", "left the harbour")
+    shown = on_screen("today")
+    assert "\x1b" not in shown
+    assert "Last in red<U+001B>[31m" in shown

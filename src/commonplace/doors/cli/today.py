@@ -20,7 +20,7 @@ from commonplace.doors.cli.frame import settings, show
 from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.people import bold, coloured, print_list
 from commonplace.doors.cli.short_refs import remember
-from commonplace.doors.cli.terminal_width import cells, terminal_size, wrapped_prose
+from commonplace.doors.cli.terminal_width import cells, fitting, terminal_size, wrapped_prose
 from commonplace.verbs.answers import ago, one_line
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class _Look(NamedTuple):
     columns: int
 
     def head(self, text: str) -> str:
-        return bold(text) if self.columns else text
+        return bold(one_line(text)) if self.columns else text
 
     def row(self, number: int, ref: str, at: datetime | None, text: str) -> str:
         """An entry on a line, with how old it is; cut to the terminal."""
@@ -151,9 +151,9 @@ class _Look(NamedTuple):
         journal = ref.partition(":")[0]
         lead = f"{number:>3}  {age:15}  "
         rest = max(self.columns - len(lead) - _NAME_COLUMNS - 1, _LONGEST // 4)
-        return (
-            f"{lead}{coloured(f'{journal:{_NAME_COLUMNS}}', journal)}{first_words(said, rest - 3)}"
-        )
+        first = fitting(said, rest - len("..."))
+        first += "" if first == said else "..."
+        return f"{lead}{coloured(f'{journal:{_NAME_COLUMNS}}', journal)}{first}"
 
 
 def _lines(parts: _Parts, look: _Look) -> Iterator[str]:
