@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -257,3 +258,13 @@ def test_a_list_ends_where_fitting_ends(half_about_lamps):
     assert sum("flour" in line for line in on_screen(*asked, "--all").splitlines()) > 6
     assert len(facts(*asked)["items"]) == 10
     assert len(facts(*asked, "-n", "12")["items"]) == 12
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+@pytest.mark.parametrize("asked", [("--format", "json"), ("--json",)])
+def test_json_is_the_same_on_a_terminal_and_in_a_pipe(half_about_lamps, asked):
+    """However it is asked for."""
+    words = ("recall", "who repaired the lamps")
+    shown = json.loads(on_screen(*words, *asked))
+    refs = [each["ref"] for each in facts(*words)["items"]]
+    assert [each["ref"] for each in shown["items"]] == refs

@@ -94,7 +94,9 @@ _FORMS = {
 
 
 def _is_json(ctx: click.Context, _param: click.Parameter, given: bool) -> bool:
-    return given or ctx.meta.get(_FORM) == "json"
+    if given:
+        ctx.meta[_FORM] = "json"
+    return ctx.meta.get(_FORM) == "json"
 
 
 json_switch = click.option("--json", "as_json", is_flag=True, hidden=True, callback=_is_json)
@@ -230,7 +232,7 @@ page_options = format_option("json", "plain", "model")
 
 
 def list_form() -> str:
-    """The form of a list that was asked for, by the name of its option; empty for the usual one."""
+    """The form that was asked for, one of those of `--format`; empty for the usual one."""
     return _given(_FORM) or ""
 
 
