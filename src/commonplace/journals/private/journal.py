@@ -395,7 +395,7 @@ class PrivateJournal:
         whose = self.words.asked()
         places = (
             place
-            for place in self._places_newest_first(root)
+            for place, _ in self._places_newest_first(root)
             if whose(place, False) != NEVER_TRUSTED  # noqa: FBT003  as `Whose`
         )
         own = (entry for entry in self._readable(places, whose) if entry.word == OWN)
@@ -427,17 +427,16 @@ class PrivateJournal:
         whose = self.words.asked()
         places = (
             place
-            for _, day in self._days_newest_first([root])
-            for place, owner in reversed([*self._owned_places(root, day)])
+            for place, owner in self._places_newest_first(root)
             if whose(place, is_another_users(owner))
         )
         return [entry for entry in self._readable(places, whose) if entry.word != OWN]
 
-    def _places_newest_first(self, root: Root) -> Iterator[EntryPlace]:
+    def _places_newest_first(self, root: Root) -> Iterator[tuple[EntryPlace, int | None]]:
         return (
-            place
+            each
             for _, day in self._days_newest_first([root])
-            for place in reversed([*self._places_of(root, day)])
+            for each in reversed([*self._places_of(root, day)])
         )
 
     def _days_newest_first(self, roots: Sequence[Root]) -> list[tuple[Root, str]]:
@@ -456,16 +455,13 @@ class PrivateJournal:
     def _turns_of(
         self, root: Root, day: str
     ) -> Iterator[tuple[tuple[datetime, int, str], EntryPlace]]:
-        for place in self._places_of(root, day):
+        for place, _ in self._places_of(root, day):
             try:
                 yield read_turn(place, self.zone), place
             except CommonplaceError as exc:
                 self.notices.log(place.path, exc.message)
 
-    def _places_of(self, root: Root, day: str) -> Iterator[EntryPlace]:
-        return (place for place, _ in self._owned_places(root, day))
-
-    def _owned_places(self, root: Root, day: str) -> Iterator[tuple[EntryPlace, int | None]]:
+    def _places_of(self, root: Root, day: str) -> Iterator[tuple[EntryPlace, int | None]]:
         """The places of a day, each with the number of the system's user whose file it is."""
         try:
             listing = list_day(root, day)
