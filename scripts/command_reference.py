@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 MAN = Path("docs") / "man"
-OTHERS = "Others"
 _NO_BREAK = "\b\n"
 """Begins a paragraph whose lines click does not join."""
 
@@ -31,16 +30,16 @@ class CommandHelp(NamedTuple):
         usage: What is typed behind that.
         paragraphs: What it does.
         options: Each with its spellings and what it does.
-        example: A call of it; empty for none.
         hidden: Whether another command does the same.
+        example: A call of it; empty for none.
     """
 
     path: str
     usage: str
     paragraphs: Sequence[str]
     options: Sequence[tuple[str, str]]
-    example: str
     hidden: bool
+    example: str = ""
 
 
 def helps_of(name: str) -> list[CommandHelp]:
@@ -49,16 +48,16 @@ def helps_of(name: str) -> list[CommandHelp]:
     root = click.Context(cli, info_name="commonplace", **cli.context_settings)
     command = cli.get_command(root, name)
     assert command is not None
-    return list(_helps(command, click.Context(command, info_name=name, parent=root)))
+    found = list(_helps(command, click.Context(command, info_name=name, parent=root)))
+    if example := COMMANDS[name].example:
+        found[0] = found[0]._replace(example=f"commonplace {example}")
+    return found
 
 
 def commands_text() -> str:
     """All commands as Markdown, in the groups of `commonplace --help`."""
-    groups: dict[str, list[str]] = {}
-    for name, row in COMMANDS.items():
-        groups.setdefault(row.group or OTHERS, []).append(name)
     lines: list[str] = []
-    for group, names in groups.items():
+    for group, names in cli.groups().items():
         lines += ["", f"## {group}"]
         for name in names:
             found = helps_of(name)
@@ -86,13 +85,11 @@ def _helps(command: click.Command, ctx: click.Context) -> Iterator[CommandHelp]:
         for each in command.get_params(ctx)
         if isinstance(each, click.Option) and (record := each.get_help_record(ctx))
     ]
-    epilog = (command.epilog or "").partition("$ commonplace ")[2]
     yield CommandHelp(
         path=ctx.command_path,
         usage=" ".join(command.collect_usage_pieces(ctx)),
         paragraphs=cleandoc(command.help or "").replace(_NO_BREAK, "").split("\n\n"),
         options=[x for x in options if "--help" not in x[0]],
-        example=f"commonplace {epilog}" if epilog else "",
         hidden=command.hidden,
     )
     if isinstance(command, click.Group):
@@ -139,12 +136,10 @@ _TAIL = [".SH SEE ALSO", ".BR commonplace (1)", ""]
 def _overview(version: str) -> str:
     lines = _head("commonplace", cleandoc(cli.help or ""), version)
     lines += [".SH SYNOPSIS", ".B commonplace", "COMMAND [OPTIONS] [ARGS]..."]
-    group = ""
-    for name, row in COMMANDS.items():
-        if (row.group or OTHERS) != group:
-            group = row.group or OTHERS
-            lines.append(f'.SH "{group.upper()}"')
-        lines += [".TP", f".BR commonplace\\-{name} (1)", _line(row.summary)]
+    for group, names in cli.groups().items():
+        lines.append(f'.SH "{group.upper()}"')
+        for name in names:
+            lines += [".TP", f".BR commonplace\\-{name} (1)", _line(COMMANDS[name].summary)]
     lines.append('.SH "OTHER WORDS"')
     for name, words in TWINS.items():
         lines += [".TP", f".B {name}", _line(" ".join(words))]

@@ -179,10 +179,14 @@ class Frame(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does it, with twins, and the nearest name for one that does not exist."""
-        args = [*self.twins.get(args[0], args[:1]), *args[1:]]
+        args = self._in_full(args)
         if args[0] in self.table or args[0].startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         raise click.UsageError(f"No such command: {args[0]}.{self._guess(args[0], ctx)}", ctx)
+
+    def _in_full(self, words: Sequence[str]) -> list[str]:
+        """The words of a command line, with what a twin stands for in place of it."""
+        return [*self.twins.get(words[0], words[:1]), *words[1:]] if words else []
 
     def _guess(self, name: str, ctx: click.Context) -> str:
         """A command of this name below another, else the one that is spelled nearly so."""
@@ -203,25 +207,33 @@ class Frame(click.Group):
             if isinstance(group, click.Group) and group.get_command(ctx, name)
         ]
 
+    def groups(self, *, is_all: bool = True) -> dict[str, list[str]]:
+        """The names of the subcommands, by the group under which the help lists them."""
+        groups: dict[str, list[str]] = {}
+        for name, row in self.table.items():
+            if row.group or is_all:
+                groups.setdefault(row.group or "Others", []).append(name)
+        return groups
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands from the table by group, so that help imports none of them."""
         is_all = ctx.meta.get(ALL_COMMANDS, False)
-        groups: dict[str, list[tuple[str, str]]] = {}
-        for name, row in self.table.items():
-            if row.group or is_all:
-                groups.setdefault(row.group or "Others", []).append((name, row.summary))
+        groups = {
+            group: {name: self.table[name].summary for name in names}
+            for group, names in self.groups(is_all=is_all).items()
+        }
         if is_all:
-            groups["Other names"] = [(name, " ".join(x)) for name, x in self.twins.items()]
-        width = max(len(name) for rows in groups.values() for name, _ in rows)
+            groups["Other names"] = {name: " ".join(words) for name, words in self.twins.items()}
+        width = max(len(name) for rows in groups.values() for name in rows)
         for group, rows in groups.items():
             with formatter.section(group):
-                formatter.write_dl([(f"{name:{width}}", said) for name, said in rows])
+                formatter.write_dl([(f"{name:{width}}", said) for name, said in rows.items()])
         if is_all:
             return
-        firsts = {row.group: row.example for row in reversed([*self.table.values()]) if row.example}
         with formatter.section("Examples"):
-            for group in groups:
-                formatter.write(f"  $ commonplace {firsts[group]}\n" if group in firsts else "")
+            for rows in groups.values():
+                example = next((x for name in rows if (x := self.table[name].example)), "")
+                formatter.write(f"  $ commonplace {example}\n" if example else "")
 
     def main(
         self,
@@ -257,7 +269,7 @@ class Frame(click.Group):
     def _context_of(self, words: Sequence[str]) -> click.Context:
         """That of the command which these words begin with: click's parser may leave it out."""
         ctx = click.Context(self, info_name="commonplace")
-        for word in (*self.twins.get(words[0], words[:1]), *words[1:]) if words else ():
+        for word in self._in_full(words):
             group = ctx.command
             command = group.get_command(ctx, word) if isinstance(group, click.Group) else None
             if command is None:
@@ -268,8 +280,7 @@ class Frame(click.Group):
 
 def _asks_for_json(words: Sequence[str]) -> bool:
     """Whether JSON is wanted, as far as the words say so that click may not have read yet."""
-    forms = [f"-f{x}" for x in _JSON_FORMS] + [f"--format={x}" for x in _JSON_FORMS]
-    if not {"--json", "--jsonl", *forms}.isdisjoint(words):
+    if not {f"{x}{y}" for x in ("--", "-f", "--format=") for y in _JSON_FORMS}.isdisjoint(words):
         return True
     return any(x in {"-f", "--format"} and y in _JSON_FORMS for x, y in pairwise(words))
 
@@ -437,9 +448,9 @@ def show(answer: Answer, as_json: bool, *, journal: str = "", items: str = "") -
         return
     text = answer.text.removesuffix("\n")
     if sys.stdout.isatty():
-        from commonplace.doors.cli.terminal_width import terminal_size, wrapped_prose
+        from commonplace.doors.cli.terminal_width import wrapped
 
-        text = wrapped_prose(shown_now(text), terminal_size().columns)
+        text = wrapped(text, sys.stdout)
     say(text)
 
 
@@ -493,35 +504,31 @@ def show_list(
     if form == "model":
         show_model(answer)
         return
-    on_terminal = sys.stdout.isatty() and form != "plain"
+    on_terminal = form != "plain" and sys.stdout.isatty()
     if (explain and not on_terminal) or not facts["items"]:  # the tool says it best
         show(answer, as_json)
         return
-    first = answer.text.partition("\n")[0]
-    time_line = first if first.startswith("Time: ") else ""
-    _show_items(_shown_values(facts), about=about, time_line=time_line, whole=whole)
+    lines = {"line": 1, "full": None}.get(form, None if whole and on_terminal else 2)
+    head = answer.text.partition("\n")[0]
+    _show_items(facts, head, about=about, lines=lines, on_terminal=on_terminal)
 
 
-def _show_items(shown: Mapping[str, Any], *, about: str, time_line: str, whole: bool) -> None:
+def _show_items(
+    facts: Mapping[str, Any], head: str, *, about: str, lines: int | None, on_terminal: bool
+) -> None:
     """Print a list for people; its facts are screened, since they are cut and coloured here."""
-    from commonplace.doors.cli.options import list_form
     from commonplace.doors.cli.people import ListLook, print_list, render_list
     from commonplace.doors.cli.terminal_width import terminal_size
 
-    form = list_form()
-    on_terminal = sys.stdout.isatty() and form != "plain"
     look = ListLook(
         zone=settings().timezone,
         about=about,
-        time_line=time_line,
+        time_line=head if head.startswith("Time: ") else "",
         width=terminal_size().columns if on_terminal else None,
-        lines={"line": 1, "full": None}.get(form, None if whole and on_terminal else 2),
+        lines=lines,
     )
-    text = render_list(shown, look)
-    if on_terminal:
-        print_list(text)
-        return
-    say(text)
+    text = render_list(_shown_values(facts), look)
+    (print_list if on_terminal else say)(text)
 
 
 def show_page(answer: Answer, as_json: bool) -> None:
