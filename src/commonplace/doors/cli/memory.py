@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from commonplace.app import App
 
 _WORDS_OF = {"message": "text", "gratitude": "text", "todo": "title", "journal": "body"}
-_ALL_WORDS = _WORDS_OF.keys() - {"journal"}
-"""The kinds that are nothing without words; a journal may have a title alone."""
 """What the words of the command line are, in each kind of record."""
 
-kind_argument = click.argument("kind", type=click.Choice(KINDS))
+_NOTHING_WITHOUT_WORDS = _WORDS_OF.keys() - {"journal"}
+"""The other kind, a journal, may have a title alone."""
 
+kind_argument = click.argument("kind", type=click.Choice(KINDS))
 
 owner_option = click.option(
     "--owner",
@@ -118,7 +118,7 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
     """
     if words:
         given.update(_named_words(kind, " ".join(words), given))
-    elif kind in _ALL_WORDS and given["ref"] is None and given[_WORDS_OF[kind]] is None:
+    elif kind in _NOTHING_WITHOUT_WORDS and given["ref"] is None and given[_WORDS_OF[kind]] is None:
         raise Invalid(
             f"There are no words to keep as a {kind}.",
             hint=f"Give them: `commonplace memory save {kind} WORDS`.",

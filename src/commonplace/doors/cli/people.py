@@ -57,7 +57,6 @@ _SAID = {"turn", "session"}
 _SPEAKERS = ("user: ", "assistant: ")
 """What a turn begins with where it is filed with those beside it."""
 
-
 _GOING_ON = {"cursor": "--cursor", "next_start": "--start", "next_first": "--first"}
 """What a list is gone on with where it was cut: the fact that says so, and the option."""
 
@@ -155,14 +154,9 @@ def _head(shaped: Mapping[str, Any], look: ListLook) -> Iterator[str]:
     if look.time_line:
         yield look.time_line
     elif shaped.get("interval"):
-        sides = {
-            side: datetime.fromisoformat(at) if at else None
-            for side, at in (
-                ("start", shaped["interval"]["since"]),
-                ("end", shaped["interval"]["until"]),
-            )
-        }
-        yield f"Time: {render_interval(Interval(**sides), look.zone)}"
+        ends = (shaped["interval"][end] for end in ("since", "until"))
+        start, end = (datetime.fromisoformat(at) if at else None for at in ends)
+        yield f"Time: {render_interval(Interval(start=start, end=end), look.zone)}"
     if shaped.get("outside_time"):
         yield "Nothing lies in that time. The best of other times:"
     if shaped.get("weak"):

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.app import App
-    from commonplace.core.values import Hit
     from commonplace.verbs.today.service import NewOfProject, OpenThing, WaitingThing
 
 _LAST = 8
@@ -71,7 +70,8 @@ def today(as_json: bool) -> None:
     with opened(names_gone=False) as app:
         parts = _parts(app)
         if not as_json:
-            remember([x.ref for x in parts.open] + [x.doc.ref for x in _hits(parts)], settings())
+            last = [hit.doc.ref for each in parts.projects for hit in each.hits]
+            remember([each.ref for each in parts.open] + last, settings())
         on_terminal = sys.stdout.isatty()
         columns = terminal_size().columns if on_terminal else 0
         text = "\n".join(_lines(parts, _Look(app.clock(), app.settings.timezone, columns)))
@@ -92,10 +92,6 @@ def _parts(app: App) -> _Parts:
     usual = _usual_steps(has_todo=has_todo, new=new, has_any=bool(projects or shown))
     steps = [*_repairs(waiting), *usual]
     return _Parts(shown, projects, waiting, steps[:_STEPS], len(open_things), new)
-
-
-def _hits(parts: _Parts) -> list[Hit]:
-    return [hit for each in parts.projects for hit in each.hits]
 
 
 def _repairs(waiting: Sequence[WaitingThing]) -> Iterator[NextStep]:

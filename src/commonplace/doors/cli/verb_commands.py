@@ -270,8 +270,7 @@ def _first(answer: Answer, most: int) -> Answer:
     """A list's first entries, and how many more there are."""
     facts = dict(answer.facts)
     results = facts["results"]
-    left = len(results) - most
-    facts["folded"] += facts.pop("left_out", 0) + max(left, 0)
+    facts["folded"] += facts.pop("left_out", 0) + len(results[most:])
     return Answer(text=answer.text, facts={**facts, "results": results[:most]})
 
 
