@@ -87,6 +87,16 @@ def test_what_the_owner_wrote_on_the_page_is_not_new(browser):
     assert "Sailed out" in words_of(page).partition("Earlier")[2]
 
 
+def test_an_overview_that_the_owner_wrote_on_the_page_is_not_new(browser):
+    """Nor one of a section that they added an entry to."""
+    given = {"csrf": csrf_of(browser), "do": "write", "as": "notebook", "path": "api/errors"}
+    overview = {"overview": "Errors have six codes."}
+    browser.post("/written", data={**given, **overview, "text": "Counted the codes"})
+    assert "nothing new" in new_of(browser.get("/"))
+    browser.post("/written", data={**given, "text": "Counted them again"})
+    assert "nothing new" in new_of(browser.get("/"))
+
+
 def test_a_to_do_is_ticked_and_opened_again(world, browser):
     """From the first page, and back to it."""
     world.call("memory-write", "memory_save", kind="todo", title="Water the plants")

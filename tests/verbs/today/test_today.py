@@ -49,6 +49,21 @@ def test_what_was_kept_is_new_no_longer(world):
     assert texts(app.today().news()) == {"project": ["Moved the berths"]}
 
 
+def test_an_overview_is_new_again_once_its_section_is_written_to(world):
+    """Under the ref that was kept; a mark that all is seen would show it again as well."""
+    app = world.open(COMMONPLACE_TOOLSETS="notebook")
+    seen = app.today().seen
+    ask(app, "journal_write", path="api", entry="Begun.", overview="It has five codes.")
+    seen.keep([each.doc.ref for each in app.today().news().projects[0].hits], world.clock())
+    assert app.today().news().count == 0
+    world.clock.advance(60)
+    version = app.notebook.service().reading().read_section("api").version
+    again = {"overview": "It has six codes.", "base_version": version}
+    ask(app, "journal_write", path="api", entry="Counted again.", **again)
+    (found,) = texts(app.today().news()).values()
+    assert sorted(found) == ["Counted again.", "It has six codes."]
+
+
 def test_what_was_kept_leaves_the_day_it_counts_from(world):
     """A day later the rest is still new: nothing is seen by waiting."""
     app = world.open()

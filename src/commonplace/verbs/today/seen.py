@@ -37,6 +37,10 @@ class SeenState(Struct, frozen=True, kw_only=True):
     until: datetime
     kept: Mapping[str, float]
 
+    def has(self, ref: str, at: datetime) -> bool:
+        """Whether what is under a ref was looked at after an instant, at which it last changed."""
+        return self.kept.get(ref, 0.0) >= at.timestamp()
+
 
 class SeenMarks(Struct, frozen=True, kw_only=True):
     """Keeps what one owner has seen; safe among threads and processes.
@@ -70,9 +74,14 @@ class SeenMarks(Struct, frozen=True, kw_only=True):
         )
 
     def keep_written(self, refs: Iterable[str], now: datetime) -> None:
-        """Note that the owner saw what they wrote; where it cannot be noted, it is new to them."""
+        """Note that the owner saw what they wrote; where it cannot be noted, it is new to them.
+
+        An entry of the notebook makes the overview of its section as new as itself.
+        now: After it was written.
+        """
+        seen = {each for ref in refs for each in (ref, overview_of(ref)) if each}
         with suppress(CommonplaceError):
-            self.keep([*refs], now)
+            self.keep([*seen], now)
 
     def drop(self, refs: Sequence[str]) -> None:
         """Note that entries are new again. Raises: Unavailable, Denied."""
@@ -96,3 +105,13 @@ class SeenMarks(Struct, frozen=True, kw_only=True):
     def _change(self, change: Callable[[dict[str, float]], dict[str, float]]) -> None:
         self.prepare()
         self.book.change(change)
+
+
+def is_overview(ref: str) -> bool:
+    """Whether a ref is of an overview of the notebook, which stays the same as the text changes."""
+    return ref == overview_of(ref)
+
+
+def overview_of(ref: str) -> str:
+    """The ref of the overview of a notebook entry's section; empty for any other journal's."""
+    return ref.partition("#")[0] if ref.startswith("notebook:") else ""

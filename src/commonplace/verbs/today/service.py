@@ -19,16 +19,17 @@ from commonplace.core.text import counted, tokens_in
 from commonplace.core.values import Filter, Interval
 from commonplace.search import policy
 from commonplace.verbs.answers import shown_name
+from commonplace.verbs.today.seen import is_overview
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from commonplace.core.brief_item import BriefItem
     from commonplace.core.values import Doc, Hit
     from commonplace.journals.transcripts.message import SessionSummary
     from commonplace.verbs.brief.service import Brief
     from commonplace.verbs.recall.service import RecallService
-    from commonplace.verbs.today.seen import SeenMarks
+    from commonplace.verbs.today.seen import SeenMarks, SeenState
     from commonplace.verbs.transcripts.service import TranscriptService
 
 MOST_NEW = 60
@@ -44,6 +45,8 @@ _LATEST = timedelta(minutes=1)
 """What is dated further ahead was not written since the owner looked."""
 
 _TRANSCRIPTS, _MEMORY, _NOTEBOOK = "transcripts", "memory", "notebook"
+_OVERVIEW = "overview"
+"""The kind of what is as new as the newest entry of its section."""
 _SAID = "message"
 """The kind of memory that is a chat's message, which nobody looks through."""
 
@@ -205,18 +208,18 @@ class TodayService(Struct, frozen=True, kw_only=True):
         """What was written since the owner looked, less what was kept. Raises: Unavailable."""
         now = self.recall.clock()
         state = self.seen.read(now)
-        kept = tuple(state.kept)
         interval = Interval(start=state.until, end=now + _LATEST)
         hits: Sequence[Hit] = ()
         notes: Sequence[str] = ()
         count = 0
         if (within := self._within()) is not None:
             kinds = tuple(x for x in within.kinds if x != _SAID)
-            within = replace(within, kinds=kinds, excluded_refs=kept)
+            within = replace(within, kinds=kinds)
+            within = replace(within, excluded_refs=tuple(self._kept(state, interval, within)))
             found = self.recall.list_in(interval, within=within, limit=MOST_NEW)
             hits, notes = found.hits, found.notes
             count = self.recall.count_in([interval], within=within)[0] if found.has_more else 0
-        sessions, more = self._new_sessions(interval, state.kept)
+        sessions, more = self._new_sessions(interval, state)
         return News(
             since=state.until,
             count=max(count, len(hits)) + len(sessions) + more,
@@ -321,8 +324,17 @@ class TodayService(Struct, frozen=True, kw_only=True):
         journals = tuple(x for x in self.recall.journals if x != _TRANSCRIPTS)
         return self.recall.written(Filter(journals=journals)) if journals else None
 
+    def _kept(self, state: SeenState, interval: Interval, within: Filter) -> Sequence[str]:
+        """What was kept one by one, less the overviews whose section was written to since."""
+        if not any(is_overview(ref) for ref in state.kept):
+            return [*state.kept]
+        overviews = replace(within, journals=(_NOTEBOOK,), kinds=(_OVERVIEW,))
+        found = self.recall.list_in(interval, within=overviews, limit=MOST_NEW).hits
+        changed = {hit.doc.ref for hit in found if not state.has(hit.doc.ref, hit.doc.at)}
+        return [ref for ref in state.kept if ref not in changed]
+
     def _new_sessions(
-        self, interval: Interval, kept: Mapping[str, float]
+        self, interval: Interval, state: SeenState
     ) -> tuple[list[NewSession], int]:
         """The sessions that went on, and how many more there are."""
         if self.sessions is None:
@@ -333,7 +345,7 @@ class TodayService(Struct, frozen=True, kw_only=True):
         found = []
         for session, title in listed.sessions:
             at = parse_time(session.last_at)
-            if kept.get(session.ref, 0.0) < at.timestamp():
+            if not state.has(session.ref, at):
                 found.append(NewSession(session=session, title=title, at=at))
         return found, int(listed.has_more)
 

@@ -106,7 +106,7 @@ def finish(visit: Visit) -> Redirect:
         raise Invalid("This form says nothing that is to be done.", hint="Load the page again.")
     tool = visit.app.toolset("chronicle").tool("add_entry")
     answer = tool.call({"message": f"Done: {what}"})
-    visit.app.today().seen.keep_written(answer.written, visit.now)
+    visit.app.today().seen.keep_written(answer.written, visit.app.clock())
     visit.app.brief.refresh()
     ((ref, version),) = answer.written.items()
     return Redirect(

@@ -85,7 +85,7 @@ def write(visit: Visit) -> Redirect | WebPage:
     except CommonplaceError as exc:
         why = exc.explained(shows_paths=visit.shows_paths)
         notes.append(f"What was in the box could not be cleared: {why}")
-    visit.app.today().seen.keep_written(answer.written, visit.now)  # its writer has seen it
+    visit.app.today().seen.keep_written(answer.written, visit.app.clock())  # its writer has seen it
     said = _DONE.get(kind.name, "Kept: {}").format(opening(visit.shown(text), _SAID))
     return Redirect(to=visit.url("home"), notes=(said, *notes), offer=_offer(answer, kind))
 
