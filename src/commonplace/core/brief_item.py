@@ -5,6 +5,10 @@ Imports nothing: a hook reads the lines of a brief in a few milliseconds.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
 OWN = "own"
 """The word of a line that the owner, or a program of the owner's, wrote."""
 
@@ -59,3 +63,13 @@ class BriefItem:
     def journal(self) -> str:
         """The journal that it stands in."""
         return self.ref.partition(":")[0]
+
+    @property
+    def instant(self) -> datetime | None:
+        """When it was written, aware UTC; None where no time is known, or none of the calendar."""
+        from datetime import UTC, datetime
+
+        try:
+            return datetime.fromtimestamp(self.at, UTC) if self.at else None
+        except (ValueError, OverflowError, OSError):
+            return None

@@ -155,6 +155,18 @@ def test_what_was_remembered_is_words_on_the_first_page(world, browser):
     assert "<img src" not in page
 
 
+@pytest.mark.parametrize("at", ["1e300", "-1e15", "NaN"])
+def test_a_line_of_a_time_beyond_the_calendar_is_told_without_one(world, browser, at):
+    """As a program may have written one into the brief's file: the page is shown for all that."""
+    log(world, "TODO: remove the old exporter")
+    browser.get("/")
+    for path in (world.app.folder / "brief").glob("*.json"):
+        path.write_text(re.sub(r'"at":[0-9.]+', f'"at":{at}', path.read_text("utf-8")), "utf-8")
+    page = browser.get("/")
+    assert page.status_code == 200
+    assert "remove the old exporter Correct" in words_of(page)
+
+
 @pytest.mark.parametrize("page", ["/today/seen", "/today/done"])
 def test_a_form_of_another_site_changes_nothing(world, browser, page):
     """Without the word that only its own pages know; nor may who only reads."""

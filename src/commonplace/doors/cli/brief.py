@@ -5,7 +5,6 @@ Never decides what a brief holds: `verbs/brief` does, for hooks and this command
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -40,7 +39,7 @@ def brief(client: str, session: str, is_cut: bool, as_json: bool) -> None:
         {
             "part": part,
             "ref": item.ref,
-            "at": datetime.fromtimestamp(item.at, UTC).isoformat() if item.at else None,
+            "at": item.instant.isoformat() if item.instant else None,
             "text": item.text,
         }
         for part, found in made.parts.items()

@@ -161,7 +161,7 @@ def _brief_rows(visit: Visit, brief: ProjectBrief) -> dict[str, Any]:
     lines = [
         {
             "part": TITLES[part] if not n else "",
-            "at": datetime.fromtimestamp(item.at, UTC) if item.at else None,
+            "at": item.instant,
             "ref": item.ref,
             "text": visit.shown_opening(item.text, _SHOWN),
             "may_edit": visit.visitor.may_write and item.journal not in {"transcripts", "timeline"},
