@@ -7,13 +7,14 @@ what was seen is all that it changes.
 from __future__ import annotations
 
 import os
-from datetime import UTC, date, datetime, timedelta
+from datetime import timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.clock import day_interval, day_of, parse_time
+from commonplace.core.clock import add_months, day_interval, day_of, parse_time
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.text import counted, tokens_in
 from commonplace.core.values import Filter, Interval
@@ -23,9 +24,10 @@ from commonplace.verbs.today.seen import is_overview
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from datetime import date, datetime
 
     from commonplace.core.brief_item import BriefItem
-    from commonplace.core.values import Doc, Hit
+    from commonplace.core.values import Hit
     from commonplace.journals.transcripts.message import SessionSummary
     from commonplace.verbs.brief.service import Brief
     from commonplace.verbs.recall.service import RecallService
@@ -66,13 +68,16 @@ class NewOfProject(Struct, frozen=True, kw_only=True):
 
     Attributes:
         project: Its folder; empty for what belongs to none.
-        name: What people call it; empty likewise.
     """
 
     project: str
-    name: str
     hits: Sequence[Hit]
     sessions: Sequence[NewSession]
+
+    @property
+    def name(self) -> str:
+        """What people call the project; empty for none."""
+        return shown_name(self.project)
 
 
 class News(Struct, frozen=True, kw_only=True):
@@ -261,11 +266,13 @@ class TodayService(Struct, frozen=True, kw_only=True):
             from commonplace.journals.memory.entry import open_todos
 
             hits = self.recall.list_in(None, within=open_todos(Filter()), limit=MOST_OPEN).hits
-            found = [_todo(hit.doc) for hit in hits]
+            found = [
+                OpenThing(ref=x.doc.ref, text=x.doc.text, at=x.doc.at, is_todo=True) for x in hits
+            ]
         for each in briefs:
             lines = [x for x in each.brief.parts.get("open", ()) if x.journal != _MEMORY]
             found += [
-                OpenThing(ref=x.ref, text=x.text, at=_instant(x.at), project=each.project)
+                OpenThing(ref=x.ref, text=x.text, at=x.instant, project=each.project)
                 for x in lines[:MOST_OPEN]
             ]
         return found
@@ -277,8 +284,9 @@ class TodayService(Struct, frozen=True, kw_only=True):
         if within is None:
             return []
         found = []
-        for ago, day in (("a month ago", _earlier(today, 1)), ("a year ago", _earlier(today, 12))):
-            if day is not None:
+        for ago, months in (("a month ago", 1), ("a year ago", 12)):
+            day = add_months(today, -months)
+            if day.day == today.day:  # an earlier month may have no such day
                 interval = day_interval(day, self.recall.zone)
                 of_day = self.recall.list_in(interval, within=within, limit=MOST_OF_A_DAY)
                 if of_day.hits:
@@ -352,32 +360,20 @@ class TodayService(Struct, frozen=True, kw_only=True):
     def _by_project(
         self, hits: Sequence[Hit], sessions: Sequence[NewSession]
     ) -> Sequence[NewOfProject]:
-        roots: dict[str, str] = {}
-
-        def project_of(folder: str) -> str:
-            if folder not in roots:
-                roots[folder] = self.root_of(folder) if os.path.isabs(folder) else ""
-            return roots[folder]
-
+        project_of = cache(lambda folder: self.root_of(folder) if os.path.isabs(folder) else "")
         groups: dict[str, tuple[list[Hit], list[NewSession]]] = {}
-        newest: dict[str, datetime] = {}
         for hit in hits:
-            project = project_of(self._folder_of(hit))
-            groups.setdefault(project, ([], []))[0].append(hit)
-            newest[project] = max(newest.get(project, hit.doc.at), hit.doc.at)
+            groups.setdefault(project_of(self._folder_of(hit)), ([], []))[0].append(hit)
         for each in sessions:
-            project = project_of(each.session.cwd)
-            groups.setdefault(project, ([], []))[1].append(each)
-            newest[project] = max(newest.get(project, each.at), each.at)
-        order = sorted(groups, key=lambda x: newest[x], reverse=True)
+            groups.setdefault(project_of(each.session.cwd), ([], []))[1].append(each)
+
+        def newest(project: str) -> datetime:
+            hits, sessions = groups[project]
+            return max([*(hit.doc.at for hit in hits), *(each.at for each in sessions)])
+
         return [
-            NewOfProject(
-                project=x,
-                name=shown_name(x) if x else "",
-                hits=groups[x][0],
-                sessions=groups[x][1],
-            )
-            for x in order
+            NewOfProject(project=x, hits=groups[x][0], sessions=groups[x][1])
+            for x in sorted(groups, key=newest, reverse=True)
         ]
 
     def _folder_of(self, hit: Hit) -> str:
@@ -386,23 +382,3 @@ class TodayService(Struct, frozen=True, kw_only=True):
         if opener is None or hit.doc.journal == _NOTEBOOK:
             return ""
         return opener.place_of(hit.doc.scope)
-
-
-def _todo(doc: Doc) -> OpenThing:
-    return OpenThing(ref=doc.ref, text=doc.text, at=doc.at, is_todo=True)
-
-
-def _instant(at: float) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(at, UTC) if at else None
-    except (ValueError, OverflowError, OSError):  # a time beyond the calendar
-        return None
-
-
-def _earlier(day: date, months: int) -> date | None:
-    """The same day of an earlier month; None where that has no such day."""
-    month = day.year * 12 + day.month - 1 - months
-    try:
-        return day.replace(year=month // 12, month=month % 12 + 1)
-    except ValueError:
-        return None
