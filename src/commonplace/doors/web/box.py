@@ -5,9 +5,12 @@ Each kind is written by the verb that the command line calls too. Never writes a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field
+
+from commonplace.verbs.today.draft import CHOSEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +30,8 @@ class WrittenKind(NamedTuple):
         toolset, tool: The verb that writes it.
         field: Its argument that takes the text.
         takes: Which of the other fields of the form it takes.
-        tag: The tag that it is given; empty for none.
+        also: What else the verb is given.
+        done: What is said once it is written, with a place for its first words.
         is_chip: Whether the box offers it; the editor offers all.
     """
 
@@ -37,19 +41,32 @@ class WrittenKind(NamedTuple):
     tool: str
     field: str
     takes: tuple[str, ...] = ("at", "expires")
-    tag: str = ""
+    also: Mapping[str, Any] = MappingProxyType({})
+    done: str = "Kept: {}"
     is_chip: bool = False
 
 
 _LOG = ("chronicle", "add_entry", "message", ("at", "expires", "tags"))
+_LOGGED = "Logged: {}"
 _PRIVATE = ("private", "process_thoughts")
 
 KINDS: tuple[WrittenKind, ...] = (
-    WrittenKind("log", "log", *_LOG, is_chip=True),
+    WrittenKind("log", "log", *_LOG, done=_LOGGED, is_chip=True),
     WrittenKind("note", "note", *_PRIVATE, "project_notes", is_chip=True),
-    WrittenKind("decision", "decision", *_LOG, tag="decision", is_chip=True),
+    WrittenKind(
+        "decision", "decision", *_LOG, also={"tags": ["decision"]}, done=_LOGGED, is_chip=True
+    ),
     WrittenKind("feeling", "feeling", *_PRIVATE, "feelings", is_chip=True),
-    WrittenKind("todo", "to-do", "memory-write", "memory_save", "title", is_chip=True),
+    WrittenKind(
+        "todo",
+        "to-do",
+        "memory-write",
+        "memory_save",
+        "title",
+        also={"kind": "todo"},
+        done="To do: {}",
+        is_chip=True,
+    ),
     WrittenKind("reflection", "reflection", *_PRIVATE, "reflections"),
     WrittenKind("observation", "observation", *_PRIVATE, "observations"),
     WrittenKind("insight", "technical insight", *_PRIVATE, "technical_insights"),
@@ -62,11 +79,12 @@ KINDS: tuple[WrittenKind, ...] = (
         "journal_write",
         "entry",
         ("expires", "path", "overview", "base_version"),
+        done="Written: {}",
     ),
 )
 """THE TABLE of what the box and the editor write."""
 
-FIELDS = ("as", "tags", "at", "expires", "path", "overview", "base_version")
+FIELDS = (CHOSEN, "tags", "at", "expires", "path", "overview", "base_version")
 """The fields of the form beside the text, which a draft keeps with it."""
 
 TITLES = {
@@ -112,8 +130,8 @@ def box_of(visit: Visit) -> BoxState:
     if not visit.visitor.may_write:
         return BoxState(text="", kind=chips[0].name, kinds=chips)
     draft = visit.app.page_draft().read()
-    kind = find_kind(draft.fields.get("as", "")) or chips[0]
-    given = {name: draft.fields.get(name, "") for name in FIELDS if name != "as"}
+    kind = find_kind(draft.fields.get(CHOSEN, "")) or chips[0]
+    given = {name: draft.fields.get(name, "") for name in FIELDS if name != CHOSEN}
     return BoxState(
         text=visit.form_text(FORM, draft.text) if draft.text else "",
         kind=kind.name,

@@ -49,6 +49,14 @@ class UndoOffer(Struct, frozen=True, kw_only=True):
     fields: Mapping[str, str]
 
 
+def offer_to_delete(written: Mapping[str, str]) -> UndoOffer | None:
+    """What takes back an entry that was written, of its version by its ref; None for several."""
+    if len(written) != 1:
+        return None
+    ((ref, version),) = written.items()
+    return UndoOffer(page="delete", fields={"ref": ref, "version": version})
+
+
 class Visitor(Struct, kw_only=True):
     """Who is looking: a browser that was let in.
 

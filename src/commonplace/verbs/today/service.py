@@ -341,9 +341,7 @@ class TodayService(Struct, frozen=True, kw_only=True):
         changed = {hit.doc.ref for hit in found if not state.has(hit.doc.ref, hit.doc.at)}
         return [ref for ref in state.kept if ref not in changed]
 
-    def _new_sessions(
-        self, interval: Interval, state: SeenState
-    ) -> tuple[list[NewSession], int]:
+    def _new_sessions(self, interval: Interval, state: SeenState) -> tuple[list[NewSession], int]:
         """The sessions that went on, and how many more there are."""
         if self.sessions is None:
             return [], 0

@@ -19,7 +19,7 @@ from commonplace.core.values import Filter, Interval
 from commonplace.doors.last_examination import find_examination
 from commonplace.doors.web.charts import DayCell, heat_of, heatmap
 from commonplace.doors.web.pages.entry import ref_of
-from commonplace.doors.web.visit import Redirect, UndoOffer, WebPage
+from commonplace.doors.web.visit import Redirect, UndoOffer, WebPage, offer_to_delete
 from commonplace.journals.memory.entry import parse_ref, version_of
 from commonplace.verbs.brief.render import TITLES
 from commonplace.verbs.brief.service import without_mark
@@ -108,11 +108,10 @@ def finish(visit: Visit) -> Redirect:
     answer = tool.call({"message": f"Done: {what}"})
     visit.app.today().seen.keep_written(answer.written, visit.app.clock())
     visit.app.brief.refresh()
-    ((ref, version),) = answer.written.items()
     return Redirect(
         to=visit.url("home"),
         notes=(f"Done: {opening(visit.shown(what), 80)}",),
-        offer=UndoOffer(page="delete", fields={"ref": ref, "version": version}),
+        offer=offer_to_delete(answer.written),
     )
 
 

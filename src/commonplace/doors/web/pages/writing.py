@@ -13,26 +13,20 @@ from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavail
 from commonplace.core.text import opening
 from commonplace.doors.web.box import FIELDS, FORM, KINDS, find_kind
 from commonplace.doors.web.guard import check_writes
-from commonplace.doors.web.visit import Redirect, UndoOffer, WebPage
+from commonplace.doors.web.visit import Redirect, WebPage, offer_to_delete
 from commonplace.verbs.today.draft import CHOSEN, DraftText
 
 if TYPE_CHECKING:
     from commonplace.core.values import Answer
     from commonplace.doors.web.box import WrittenKind
-    from commonplace.doors.web.visit import Visit
+    from commonplace.doors.web.visit import UndoOffer, Visit
 
 _SAID = 80
-_FIELDS = {"tags": "tags", "at": "time of its own", "overview": "overview"}
+_REFUSED = {"tags": "tags", "at": "time of its own", "overview": "overview"}
+"""What is refused of a kind that does not take it, and what is said that it has none of."""
+
 _QUESTION = 2000
 """The longest question that the search takes, in characters."""
-
-_DONE = {
-    "todo": "To do: {}",
-    "notebook": "Written: {}",
-    "log": "Logged: {}",
-    "decision": "Logged: {}",
-}
-"""What is said of what was written, by its kind; of any other that it was kept."""
 
 
 def editor(visit: Visit) -> WebPage:
@@ -86,7 +80,7 @@ def write(visit: Visit) -> Redirect | WebPage:
         why = exc.explained(shows_paths=visit.shows_paths)
         notes.append(f"What was in the box could not be cleared: {why}")
     visit.app.today().seen.keep_written(answer.written, visit.app.clock())  # its writer has seen it
-    said = _DONE.get(kind.name, "Kept: {}").format(opening(visit.shown(text), _SAID))
+    said = kind.done.format(opening(visit.shown(text), _SAID))
     return Redirect(to=visit.url("home"), notes=(said, *notes), offer=_offer(answer, kind))
 
 
@@ -98,8 +92,8 @@ def _refused(visit: Visit, typed: DraftText, problem: CommonplaceError) -> WebPa
 
 def _question(typed: DraftText) -> str:
     """What was typed, where all of it is a question, and nothing of it a draft; else nothing."""
-    is_long = len(typed.text) > _QUESTION or set(typed.fields) - {CHOSEN}
-    return "" if is_long else typed.text
+    is_question = len(typed.text) <= _QUESTION and not set(typed.fields) - {CHOSEN}
+    return typed.text if is_question else ""
 
 
 def _kind_of(typed: DraftText) -> tuple[WrittenKind, str]:
@@ -112,9 +106,9 @@ def _kind_of(typed: DraftText) -> tuple[WrittenKind, str]:
         name, _, rest = text[1:].partition(" ")
         if (named := find_kind(name)) is not None:
             return named, rest.strip()
-    kind = find_kind(typed.fields.get("as", "") or KINDS[0].name)
+    kind = find_kind(typed.fields.get(CHOSEN, "") or KINDS[0].name)
     if kind is None:
-        name = opening(typed.fields["as"], 40)
+        name = opening(typed.fields[CHOSEN], 40)
         raise Invalid(f"Nothing is written as {name!r}.", hint="Choose what it is.")
     return kind, text
 
@@ -122,22 +116,19 @@ def _kind_of(typed: DraftText) -> tuple[WrittenKind, str]:
 def _write(visit: Visit, kind: WrittenKind, text: str, typed: DraftText) -> Answer:
     if not text:
         raise Invalid("There is nothing to write.", hint="Type it into the box.")
-    for name in ("tags", "at", "overview"):
+    for name, said in _REFUSED.items():
         is_typed = name != "overview" or not _overview_was_read(visit, typed)
         if typed.fields.get(name, "").strip() and name not in kind.takes and is_typed:
             raise Invalid(
-                f"What is written as {kind.title!r} has no {_FIELDS[name]}.",
+                f"What is written as {kind.title!r} has no {said}.",
                 hint="Empty that field, or choose what has one.",
             )
-    given: dict[str, Any] = {kind.field: text}
-    if kind.tool == "memory_save":
-        given["kind"] = "todo"
-    for name in kind.takes:
-        if value := typed.fields.get(name, "").strip():
-            given[name] = value
-    if "tags" in kind.takes:
-        tags = [each.strip("# ") for each in str(given.get("tags", "")).split(",")]
-        given["tags"] = [each for each in (*tags, kind.tag) if each]
+    taken = {name: typed.fields.get(name, "").strip() for name in kind.takes}
+    tags = [tag for each in taken.pop("tags", "").split(",") if (tag := each.strip("# "))]
+    given: dict[str, Any] = {kind.field: text, **kind.also}
+    given |= {name: value for name, value in taken.items() if value}
+    if tags:
+        given["tags"] = [*tags, *kind.also.get("tags", ())]
     if once := visit.value("once"):  # the same form sent twice is written once
         whole = "\0".join([once, kind.name, *(f"{k}={v}" for k, v in sorted(given.items()))])
         given["idempotency_key"] = sha256(whole.encode("utf-8", "replace")).hexdigest()[:32]
@@ -146,10 +137,7 @@ def _write(visit: Visit, kind: WrittenKind, text: str, typed: DraftText) -> Answ
 
 def _offer(answer: Answer, kind: WrittenKind) -> UndoOffer | None:
     """What takes it back, where one entry was written and its journal deletes."""
-    if kind.toolset == "notebook" or len(answer.written) != 1:
-        return None
-    ((ref, version),) = answer.written.items()
-    return UndoOffer(page="delete", fields={"ref": ref, "version": version})
+    return None if kind.toolset == "notebook" else offer_to_delete(answer.written)
 
 
 def _typed(visit: Visit) -> DraftText:
@@ -186,7 +174,7 @@ def _form(
     problem: CommonplaceError | None = None,
     status: int = 200,
 ) -> WebPage:
-    kind, text = find_kind(typed.fields.get("as", "")), typed.text
+    kind, text = find_kind(typed.fields.get(CHOSEN, "")), typed.text
     return WebPage(
         template="editor.html",
         title="Write",
