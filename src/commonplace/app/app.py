@@ -293,7 +293,8 @@ class App(OwnerContext):
         """What is being typed on the page."""
         from commonplace.verbs.today.draft import FOLDER, PageDraft
 
-        return PageDraft(folder=self.folder / FOLDER, prepare=lambda: self.make_folder(self.folder))
+        folder = self.folder / FOLDER
+        return PageDraft(folder=folder, prepare=lambda: self.make_folder(folder))
 
     def copies(self) -> Copies:
         """The list of the backups and exports that were made of this home."""

@@ -325,7 +325,7 @@ class WebApplication:
                 notes=notes,
                 offer=offer,
                 visitor=visitor,
-                box=None if visit is None else box_of(visit),
+                box=box_of(visit) if visit is not None and page.is_whole else None,
                 pages=[row for row in PAGES if row.title],
                 url=self.url,
                 base=self._prefix,

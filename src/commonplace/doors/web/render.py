@@ -17,6 +17,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from commonplace.core.clock import render_instant
 from commonplace.core.text import asked_spans, shown_now
 from commonplace.doors.web.charts import shares
 from commonplace.doors.web.markdown import to_html, to_words
@@ -108,7 +109,7 @@ def clock_of(at: datetime, visit: Visit) -> Markup:
 
 def instant_of(at: datetime, visit: Visit) -> Markup:
     """The whole of a time, to the minute."""
-    return _timed(at, visit.zone, f"{at.astimezone(visit.zone):%Y-%m-%d %H:%M}")
+    return _timed(at, visit.zone, render_instant(at, visit.zone))
 
 
 def _timed(at: datetime, zone: tzinfo, said: str) -> Markup:

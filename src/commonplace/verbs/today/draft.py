@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.files import make_folder, regular_file, remove_file, replace_file
+from commonplace.core.files import regular_file, remove_file, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +25,6 @@ MOST = 16 * 1024 * 1024
 """The largest file that is read, in bytes: no page sends more."""
 
 _NAME = "page.md"
-
 
 CHOSEN = "as"
 """The field that says what is written, which is chosen and not typed."""
@@ -48,7 +47,7 @@ class PageDraft(Struct, frozen=True, kw_only=True):
 
     Attributes:
         folder: Where it lies, there or not.
-        prepare: Makes the owner's folder where it is missing.
+        prepare: Makes it where it is missing.
     """
 
     folder: Path
@@ -71,7 +70,6 @@ class PageDraft(Struct, frozen=True, kw_only=True):
             self.drop()
             return
         self.prepare()
-        make_folder(self.folder)
         head = json.dumps(draft.fields, ensure_ascii=False)
         content = f"{head}\n{draft.text}".encode("utf-8", "replace")
         replace_file(self._path, content, mode=0o600)
