@@ -4,9 +4,11 @@
 const isTyping = (event) =>
   event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=radio]), textarea, select, dialog");
 
+const pageOf = async (answer) => new DOMParser().parseFromString(await answer.text(), "text/html");
+
 // A part of another page, or what that page says in its place, as a part with the same id.
 const part = async (answer, id) => {
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const page = await pageOf(answer);
   const found = page.getElementById(id);
   if (answer.ok && found) return found;
   const said = document.createElement("p");
@@ -91,7 +93,7 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
   let waiting = 0;
   let isSent = false;
   let asking = null;
-  let isTold = false;
+  let isSaid = false;
   const keep = () => {
     clearTimeout(waiting);
     waiting = 0;
@@ -101,8 +103,8 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
       .then((answer) => answer.ok, () => false)
       .then((isKept) => {
         if (asking === mine) asking = null;
-        if (!isKept && !isTold) told("What you type is not kept until you write it: the server did not take it.");
-        isTold = !isKept;
+        if (!isKept && !isSaid) showNote("What you type is not kept until you write it: the server did not take it.");
+        isSaid = !isKept;
       });
     asking = mine;
   };
@@ -205,22 +207,22 @@ document.addEventListener("submit", (event) => {
     back: () => {
       end(one);
       // After it was kept, or the server might take the two the other way round.
-      kept.then(() => send("new")).then(() => show(row), () => told("It stays kept: the server did not take it."));
+      kept.then(() => send("new")).then(() => show(row), () => showNote("It stays kept: the server did not take it."));
     },
   };
-  going.push(one);
+  undoable.push(one);
   const kept = send("keep").catch(() => {
     end(one);
     show(row);
-    told("It was not kept: the server did not take it.");
+    showNote("It was not kept: the server did not take it.");
   });
 });
 
 // "x" hides a row at once, and forgets it after ten seconds unless it is undone or the page closed.
 const SECONDS = 10;
-const going = [];
+const undoable = [];
 const hidden = new Set();
-const end = (one) => going.includes(one) && going.splice(going.indexOf(one), 1);
+const end = (one) => undoable.includes(one) && undoable.splice(undoable.indexOf(one), 1);
 const hide = (row) => {
   if (row.classList.contains("selected")) move(rows().at(-1) === row ? -1 : 1);
   row.hidden = true;
@@ -231,11 +233,11 @@ const show = (row) => {
   for (const each of document.querySelectorAll(".rows > li")) if (each.dataset.ref === row.dataset.ref) each.hidden = false;
 };
 const undo = () => {
-  const last = going.at(-1);
+  const last = undoable.at(-1);
   if (last) last.back();
   else document.querySelector('.note [data-key="u"]')?.click();
 };
-const told = (words, ...more) => {
+const showNote = (words, ...more) => {
   const note = Object.assign(document.createElement("div"), { className: "note" });
   note.setAttribute("role", "status");
   note.append(Object.assign(document.createElement("p"), { textContent: words }), ...more);
@@ -246,12 +248,11 @@ const told = (words, ...more) => {
 };
 // By the page that plans it, whose form is sent as it stands.
 const forgetNow = async (address) => {
-  const page = async (answer) => new DOMParser().parseFromString(await answer.text(), "text/html");
   const plan = await fetch(address);
-  const form = (await page(plan)).querySelector("main form[data-forget]");
+  const form = (await pageOf(plan)).querySelector("main form[data-forget]");
   if (!plan.ok || !form) return "It is not forgotten: open it to see why.";
   const done = await fetch(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(new FormData(form)) });
-  const said = await page(done);
+  const said = await pageOf(done);
   return done.ok ? `Forgotten. ${said.querySelector(".lead")?.textContent ?? ""}` : said.querySelector("main p")?.textContent;
 };
 document.addEventListener("click", (event) => {
@@ -263,7 +264,7 @@ document.addEventListener("click", (event) => {
   hide(row);
   let left = SECONDS;
   const button = Object.assign(document.createElement("button"), { className: "plain", textContent: "Undo (u)" });
-  const note = told("", button);
+  const note = showNote("", button);
   const say = () => (note.firstChild.textContent = `Forgets \u201c${words}\u201d in ${left} s.`);
   const timer = setInterval(async () => {
     left -= 1;
@@ -284,7 +285,7 @@ document.addEventListener("click", (event) => {
   };
   addEventListener("pagehide", one.back); // nor where the browser brings the page back
   button.addEventListener("click", one.back);
-  going.push(one);
+  undoable.push(one);
   say();
 });
 
