@@ -1,4 +1,4 @@
-"""The brief of a project now, as the command line and the page show it."""
+"""The brief of a project now, as the command line shows it."""
 
 from __future__ import annotations
 
