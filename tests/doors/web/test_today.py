@@ -124,6 +124,22 @@ def test_a_line_that_is_to_be_done_is_ticked(world, browser):
     assert "remove the old exporter" in aside_of(browser.get("/"))
 
 
+def test_a_tick_that_is_sent_twice_is_logged_once(world, browser):
+    """As by a double press without script; one press of Undo takes it back."""
+    log(world, "TODO: remove the old exporter")
+    browser.get("/")
+    world.app.brief.refresh()
+    form = form_with(browser.get("/"), "Done: remove")
+    assert [press(browser, form).status_code for _ in range(2)] == [303, 303]
+    events = world.app.chronicle.journal.list_events(limit=9).events
+    assert [each.message for each in events if "Done:" in each.message] == [
+        "Done: remove the old exporter"
+    ]
+    press(browser, form_with(browser.get("/"), 'data-key="u"'))
+    (event,) = world.app.chronicle.journal.list_events(limit=9).events
+    assert event.message == "TODO: remove the old exporter"
+
+
 def test_a_year_ago(world, browser):
     """With a link to that day."""
     log(world, "The race was in the queue", at="2025-11-23 10:00")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003  msgspec reads it
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -148,6 +149,15 @@ class Visit(Struct, frozen=True, kw_only=True):
         """The text that a form sent, with the secrets again that it showed marks for."""
         text = self.form.get(TEXT, [""])[-1]
         return Hidden((), self.visitor.typed.get(form, {})).shown(text)
+
+    def once_key(self, *parts: str) -> str:
+        """The idempotency key of what a form writes, so that the form sent twice writes it once.
+
+        Empty for a form without one of its own; parts: what is written.
+        """
+        once = self.value("once")
+        whole = "\0".join([once, *parts])
+        return sha256(whole.encode("utf-8", "replace")).hexdigest()[:32] if once else ""
 
     def shown_opening(self, text: str, length: int) -> str:
         """The beginning of a stored text as it may be shown: `length` characters of it, or more.

@@ -105,7 +105,8 @@ def finish(visit: Visit) -> Redirect:
     if not what:
         raise Invalid("This form says nothing that is to be done.", hint="Load the page again.")
     tool = visit.app.toolset("chronicle").tool("add_entry")
-    answer = tool.call({"message": f"Done: {what}"})
+    message = f"Done: {what}"
+    answer = tool.call({"message": message, "idempotency_key": visit.once_key(message)})
     visit.app.today().seen.keep_written(answer.written, visit.app.clock())
     visit.app.brief.refresh()
     return Redirect(

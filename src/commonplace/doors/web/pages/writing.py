@@ -6,7 +6,6 @@ Never loses what was typed: until it is written it is a draft, and a refusal sho
 from __future__ import annotations
 
 from contextlib import suppress
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavailable
@@ -129,9 +128,8 @@ def _write(visit: Visit, kind: WrittenKind, text: str, typed: DraftText) -> Answ
     given |= {name: value for name, value in taken.items() if value}
     if tags:
         given["tags"] = [*tags, *kind.also.get("tags", ())]
-    if once := visit.value("once"):  # the same form sent twice is written once
-        whole = "\0".join([once, kind.name, *(f"{k}={v}" for k, v in sorted(given.items()))])
-        given["idempotency_key"] = sha256(whole.encode("utf-8", "replace")).hexdigest()[:32]
+    key = visit.once_key(kind.name, *(f"{k}={v}" for k, v in sorted(given.items())))
+    given["idempotency_key"] = key
     return visit.app.toolset(kind.toolset).tool(kind.tool).call(given)
 
 
