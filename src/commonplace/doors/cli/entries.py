@@ -146,7 +146,7 @@ def _newest(
         "interval": interval_facts(listed.interval),
         **as_of_facts(before),
         "count": len(shown),
-        "entries": [_facts(hit) for hit in shown],
+        "entries": [facts_of(hit) for hit in shown],
         "next_start": end if len(listed.hits) > end else None,
         "notes": list(listed.notes),
     }
@@ -162,7 +162,8 @@ def _newest(
     return Answer(text=said, facts=facts)
 
 
-def _facts(hit: Hit) -> dict[str, Any]:
+def facts_of(hit: Hit) -> dict[str, Any]:
+    """An entry of a list as plain data."""
     from commonplace.verbs.answers import chain_facts, replaced_since_facts, word_facts
 
     doc = hit.doc

@@ -172,7 +172,8 @@ def _item_lines(
     age = item.get("age", "")
     journal = item.get("journal", "")
     ref = visible(item.get("ref", ""))
-    text = _from(item) + _replaced(item, look) + _said_where(item) + _words_of(item)
+    mark = mark_of(item.get("word", OWN))
+    text = mark + _replaced(item, look) + _said_where(item) + _words_of(item)
     tags = "".join(f" #{visible(tag)}" for tag in item.get("tags", ()) if isinstance(tag, str))
     tags += "".join(f" #branch:{visible(name)}" for name in item.get("branches", ()))
     tags += " #done" if item.get("done") else ""  # a list of to-dos says it without a tag
@@ -241,9 +242,8 @@ def _said_where(item: Mapping[str, Any]) -> str:
     return visible("".join(f"{part} " for part in parts if part))
 
 
-def _from(item: Mapping[str, Any]) -> str:
+def mark_of(word: str) -> str:
     """A mark of what is a repository's or a client's word."""
-    word = item.get("word", OWN)
     if word == CLIENT:
         return "[from the client's memory] "
     return "" if word == OWN else "[from the repository] "

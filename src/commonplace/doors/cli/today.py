@@ -16,9 +16,10 @@ from commonplace.core.clock import day_of
 from commonplace.core.text import counted, first_words, shown_now
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.entries import facts_of
 from commonplace.doors.cli.frame import settings, show
 from commonplace.doors.cli.options import common_options
-from commonplace.doors.cli.people import bold, coloured, print_list
+from commonplace.doors.cli.people import bold, coloured, mark_of, print_list
 from commonplace.doors.cli.short_refs import remember
 from commonplace.doors.cli.terminal_width import cells, fitting, terminal_size, wrapped_prose
 from commonplace.verbs.answers import ago, one_line
@@ -166,7 +167,8 @@ def _lines(parts: _Parts, look: _Look) -> Iterator[str]:
     for project in parts.projects:
         yield from ("", look.head(f"Last in {project.name}" if project.name else "Last"))
         for hit in project.hits:
-            yield look.row(next(numbers), hit.doc.ref, hit.doc.at, hit.doc.own_text)
+            text = f"{mark_of(hit.doc.word)}{hit.doc.own_text}"
+            yield look.row(next(numbers), hit.doc.ref, hit.doc.at, text)
     if parts.waiting:
         yield from ("", look.head("Waiting"))
         for waiting in parts.waiting:
@@ -183,13 +185,7 @@ def _lines(parts: _Parts, look: _Look) -> Iterator[str]:
 def _facts(parts: _Parts) -> dict[str, Any]:
     return {
         "entries": [
-            {
-                "ref": hit.doc.ref,
-                "at": hit.doc.at.isoformat(),
-                "text": hit.doc.own_text,
-                "journal": hit.doc.journal,
-                "project": project.project,
-            }
+            {**facts_of(hit), "project": project.project}
             for project in parts.projects
             for hit in project.hits
         ],
