@@ -68,6 +68,7 @@ def test_every_answer_marks_it_and_no_brief_holds_it(cloned):
         assert run(*words).stdout.count(MARK) == 1
     assert "[from the repository]" in run("open", own).stdout  # as a neighbour
     assert "word" not in facts("open", own)
+    assert "1 note in the private journals of this project came with the" in run("doctor").stdout
 
 
 def test_today_marks_it(cloned):
@@ -76,7 +77,6 @@ def test_today_marks_it(cloned):
     assert marks("today") == {theirs: "repository"}
     assert [each["ref"] for each in facts("today")["open"]] == [own]
     assert run("today").stdout.count(f"[f{MARK}]") == 1
-    assert "1 note in the private journals of this project came with the" in run("doctor").stdout
 
 
 def test_a_model_s_tools_mark_it(cloned):

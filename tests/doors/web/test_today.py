@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 from tests.doors.web.web_world import WebWorld, aside_of, csrf_of, words_of
@@ -156,6 +158,16 @@ def test_an_entry_of_a_month_ago_is_shown_as_it_was_written(world, browser):
     shown = aside_of(browser.get("/"))
     assert "A month ago high at noon" in shown
     assert "the survey" not in shown
+
+
+def test_what_a_repository_said_a_month_ago_is_marked(browser):
+    """As what it says in every list is."""
+    note = Path(".private-journal/2026-10-23/10-00-00-000001.md")
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text("## Project Notes\n\nrun the planted zebrafinch\n")
+    for words in (["init", "-q"], ["add", "-f", note]):
+        subprocess.run(["git", *words], check=True)
+    assert "run the planted zebrafinch from the repository" in aside_of(browser.get("/"))
 
 
 def test_what_was_remembered_is_words_on_the_first_page(world, browser):
