@@ -14,7 +14,7 @@ from msgspec import Struct
 from commonplace.core.brief_item import OWN
 from commonplace.core.stop_words import STOP_WORDS
 from commonplace.core.text import with_plain_apostrophes
-from commonplace.core.word_forms import BASES, base_forms
+from commonplace.core.word_forms import BASES
 from commonplace.search import policy
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ def _any_of(words: Iterable[str]) -> re.Pattern[str]:
 
 _CHANGES, _DECIDES = _any_of(_CHANGE_WORDS), _any_of(_DECISION_WORDS)
 _GENERAL = _any_of((*_DECISION_WORDS, *_PREFERENCE_WORDS))
+_NO_SUBJECT = STOP_WORDS.union(_CHANGE_WORDS, _DECISION_WORDS, _PREFERENCE_WORDS)
+"""Words that a text is not about."""
 # What asks, plans, doubts, or says that all is as it was.
 _OPEN = re.compile(
     r"\?\s*$|\b(?:if|might|maybe|perhaps|should|could|would|consider(?:ing)?|still"
@@ -67,14 +69,14 @@ _ADDS = re.compile(
     r"|next to|goes with|more than one)\b|\btoo\W*$"
 )
 # What names that which is left: "from Fly.io to", "dropped Redis", "the file is gone".
-_LEFT = re.compile(
+_LEFT = (
     r"\b(?:from|off|dropp(?:ed|ing)|replac(?:ed?|es|ing)|ripped out|threw out|took(?= the)"
     r"|removed|gave up|given up|abandoned|instead of|rather than|in place of|no longer|not"
     r"|stopped(?: using| buying from)?|got rid of|never|against)\s+((?:[\w.'&-]+\s*){1,4}?)"
     r"(?=[,;:.!]\s|[,;:.!]?$|\b(?:to|with|by|in|for|and|of)\b)"
-    r"|((?:[\w'-]+\s+){1,3})(?:is|are|was|were) "
-    r"(?:gone|no more|deleted|removed|cancelled|wrong|lost)\b"
 )
+_GONE_WORDS = ("gone", "no more", "deleted", "removed", "cancelled", "wrong", "lost")
+_LEFT_OR_GONE = rf"{_LEFT}|((?:[\w'-]+\s+){{1,3}})(?:is|are|was|were) (?:{'|'.join(_GONE_WORDS)})\b"
 _NOT = re.compile(
     r"\b(?:not|never|no|none|without|nothing|nobody|neither|broken|gone|stopped|gave up|given up"
     r"|against|cancelled|rejected|dropped|abandoned)\b|n't\b"
@@ -150,7 +152,9 @@ def read_statement(text: str) -> Statement:
     """What the beginning of a text says."""
     head = _folded_head(text)
     found = _words_of(text[: policy.REPLACING_LENGTH])
-    left = [part for each in _LEFT.finditer(head) for part in each.groups() if part]
+    # What stands before such a word takes five times as long to find as the rest: 0.09 ms a text.
+    leaving = _LEFT_OR_GONE if any(word in head for word in _GONE_WORDS) else _LEFT
+    left = [part for each in re.finditer(leaving, head) for part in each.groups() if part]
     return Statement(
         words=tuple(word for word, *_ in found),
         shapes="".join(shape for _, shape, _ in found),
@@ -187,12 +191,13 @@ def _words_of(text: str) -> list[tuple[str, str, str]]:
     # What is preferred or decided is led to as by "is".
     for word in _WORD.findall(_GENERAL.sub(" is ", _CHANGES.sub(" ", text))):
         folded = word.casefold()
-        if folded in STOP_WORDS or _GENERAL.fullmatch(folded) or _CHANGES.fullmatch(folded):
+        if folded in _NO_SUBJECT:
             before = before if folded in _ARTICLES else folded
         elif len(word) > 1 or word.isdigit():
             is_number = word[0].isdigit() or folded in _NUMBER_WORDS
             shape = "0" if is_number else "A" if word[0].isupper() else "a"
-            stem = folded if word[0].isdigit() else _ENDING.sub("", base_forms(folded))[:_STEM]
+            base = BASES.get(folded, folded)
+            stem = folded if word[0].isdigit() else _ENDING.sub("", base)[:_STEM]
             words.append((stem, shape, "1" if before in _LEADING else "0"))
             before = folded
     return words
