@@ -55,6 +55,8 @@ _SECRET_NAME = re.compile(
 )
 _DIGITS = 4
 _KEY_BYTES = 32
+_PASSING_KEY = os.urandom(_KEY_BYTES)
+"""Of this process, where there is no disk to keep one."""
 _left_out_now: ContextVar[LeftOut | None] = ContextVar("_left_out_now", default=None)
 
 
@@ -111,7 +113,7 @@ class Screen:
         own: Sequence[str] = (),
         at_write: str = "replace",
     ) -> None:
-        self._key = key or _passing_key
+        self._key = key or (lambda: _PASSING_KEY)
         self._own = own
         self._patterns: list[re.Pattern[str]] | None = None
         self.at_write = at_write
@@ -353,9 +355,9 @@ def read_key(home: str) -> bytes:
         write_new(Path(path), key, mode=0o600)
     except FileExistsError:  # another process was first
         with open(path, "rb") as file:
-            return file.read(_KEY_BYTES) or _passing_key()
+            return file.read(_KEY_BYTES) or _PASSING_KEY
     except (CommonplaceError, OSError):
-        return _passing_key()
+        return _PASSING_KEY
     return key
 
 
@@ -372,11 +374,6 @@ def _is_inside(span: Span, marks: Sequence[tuple[int, int]]) -> bool:
 
 def _kinds(spans: Sequence[Span]) -> str:
     return ", ".join(dict.fromkeys(span.kind for span in spans))
-
-
-@cache
-def _passing_key() -> bytes:
-    return os.urandom(_KEY_BYTES)
 
 
 def _united(spans: Sequence[Span]) -> list[Span]:

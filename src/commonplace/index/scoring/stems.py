@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from commonplace.core.text import Term
 
 
+_TABLE_LOCK = threading.Lock()
+
+
 class Stem(NamedTuple):
     """A token of the word index; with `prefix` it stands for all tokens that begin so."""
 
@@ -40,8 +43,8 @@ def question_stems(question: str) -> list[Stem]:
 
 def tokens(text: str) -> list[str]:
     """The tokens of any text, in its order."""
-    conn, lock = _table()
-    with lock:
+    with _TABLE_LOCK:
+        conn = _table()
         conn.execute("INSERT INTO words (rowid, body) VALUES (1, ?)", (folded_words(text),))
         found = conn.execute("SELECT term FROM instances ORDER BY offset").fetchall()
         conn.execute("INSERT INTO words (words) VALUES ('delete-all')")
@@ -59,11 +62,12 @@ def folded_words(text: str) -> str:
 
 
 @cache
-def _table() -> tuple[sqlite3.Connection, threading.Lock]:
+def _table() -> sqlite3.Connection:
+    # Asked for while `_TABLE_LOCK` is held: `cache` lets two threads make one each, and one is lost.
     conn = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
     conn.execute(
         "CREATE VIRTUAL TABLE words USING fts5"
         " (body, content = '', tokenize = 'porter unicode61 remove_diacritics 2')"
     )
     conn.execute("CREATE VIRTUAL TABLE instances USING fts5vocab (words, instance)")
-    return conn, threading.Lock()
+    return conn

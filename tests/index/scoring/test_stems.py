@@ -1,0 +1,34 @@
+"""The words of the word index, asked for by many threads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+FIRST_CALLS = """
+import sqlite3, sys, threading
+from commonplace.index.scoring.stems import tokens
+
+opened = []
+sys.addaudithook(lambda event, args: opened.append(args) if event == "sqlite3.connect" else None)
+gate, found = threading.Barrier(8), []
+
+def ask():
+    gate.wait()
+    found.append(tokens("the ships of Harbours"))
+
+threads = [threading.Thread(target=ask) for _ in range(8)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+print(len(opened), set(map(tuple, found)))
+"""
+
+
+def test_the_first_calls_of_eight_threads_open_one_table():
+    """The filing thread and a search begin together in a process that just started."""
+    made = subprocess.run(
+        [sys.executable, "-c", FIRST_CALLS], capture_output=True, text=True, check=True
+    )
+    assert made.stdout == "1 {('the', 'ship', 'of', 'harbour')}\n"
