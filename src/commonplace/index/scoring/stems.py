@@ -63,7 +63,7 @@ def folded_words(text: str) -> str:
 
 @cache
 def _table() -> sqlite3.Connection:
-    # Asked for while `_TABLE_LOCK` is held: `cache` lets two threads make one each, and one is lost.
+    # Asked for while `_TABLE_LOCK` is held: `cache` lets two threads make one each, one lost.
     conn = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
     conn.execute(
         "CREATE VIRTUAL TABLE words USING fts5"
