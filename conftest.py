@@ -26,6 +26,7 @@ from server.tests.databases import (  # noqa: F401  fixtures
     postgres_template,
     postgres_url,
 )
+from tests.patience import PATIENCE_S
 from tests.proof import reliability
 from tests.proof.reliability import counted  # noqa: F401  a fixture
 
@@ -99,6 +100,19 @@ def system_folder(temp_of_run):
     with tempfile.TemporaryDirectory(prefix="cp-etc-", dir=temp_of_run) as folder:
         open(os.path.join(folder, "hosts"), "wb").close()
         yield folder
+
+
+@pytest.fixture
+def patient_searches(monkeypatch):
+    """Searches that wait for vectors as long as they take, however busy the machine is.
+
+    Theirs is a bound of a second or two, after which they answer by words: the subject of
+    `tests/search` alone.
+    """
+    from commonplace.search import policy
+
+    for wait in ("ENCODER_WAIT_S", "VECTORS_WAIT_S", "FILING_WAIT_S"):
+        monkeypatch.setattr(policy, wait, PATIENCE_S)
 
 
 @pytest.fixture(autouse=True)

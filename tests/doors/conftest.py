@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.doors.shared_world import SharedWorld
-from tests.patience import PATIENCE_S
 
 from commonplace.core.files import make_folder
-from commonplace.search import policy
 
 
 @pytest.fixture
@@ -50,14 +48,8 @@ def known_hashes(tmp_path_factory):
 
 
 @pytest.fixture
-def known_weights(own_world, known_hashes, monkeypatch):
-    """The installed weights, in a home that knows them: no command hashes their 90 MB again.
-
-    A search answers by words where vectors take longer than a second, as they may beside other
-    work; that bound is the subject of the tests of search alone.
-    """
-    for wait in ("ENCODER_WAIT_S", "VECTORS_WAIT_S", "FILING_WAIT_S"):
-        monkeypatch.setattr(policy, wait, PATIENCE_S)
+def known_weights(own_world, known_hashes, patient_searches):
+    """The installed weights, in a home that knows them: no command hashes their 90 MB again."""
     models = Path.home() / ".local" / "share" / "commonplace" / "models"
     make_folder(models)
     shutil.copy2(known_hashes, models)

@@ -7,7 +7,7 @@ from tests.verbs.recall_world import ALL, RecallWorld
 
 
 @pytest.fixture
-def world(tmp_path):
+def world(tmp_path, patient_searches):
     """One user with a home and projects, closed at the end."""
     made = RecallWorld(tmp_path)
     yield made
