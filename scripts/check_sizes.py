@@ -45,7 +45,7 @@ ROOMS = {
     "src/commonplace/journals/notebook": 6760,
     "src/commonplace/journals/private": 5800,
     "src/commonplace/journals/timeline": 5750,
-    "src/commonplace/journals/transcripts": 5150,
+    "src/commonplace/journals/transcripts": 5200,
     "src/commonplace/search": 4600,
     "src/commonplace/verbs": 2500,
     "src/commonplace/verbs/backup": 1250,
