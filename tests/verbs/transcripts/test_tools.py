@@ -77,6 +77,30 @@ def test_sessions_are_listed_with_project_and_time(app, kept):
     assert (first["at"], first["client"]) == ("2026-05-01T10:06:00+00:00", "claude-code")
 
 
+@pytest.mark.parametrize(
+    ("turns", "title"),
+    [
+        (["hi", "Hello! What is it?", "Hi, why is the gate open?", "-"], "why is the gate open?"),
+        (["ok", "-", "thanks"], "ok"),
+        (["hello claude", "-", "Count the crates."], "Count the crates."),
+    ],
+)
+def test_a_title_is_what_the_session_was_about(app, turns, title):
+    """The first words that are a task; of a session without one, the first words."""
+    messages = [said(n, text) for n, text in enumerate(turns, 1)]
+    app.transcripts.store.append("codex", "0199-3", messages)
+    (entry,) = ask(app, "list_sessions").facts["entries"]
+    assert entry["text"] == title
+
+
+def test_a_title_is_not_what_a_sub_agent_was_told(app):
+    """Only the person's own words are."""
+    own = [said(1, "hi"), said(3, "Look at each file.", sidechain=True), said(5, "Fix the gate.")]
+    app.transcripts.store.append("claude-code", "5e0c-3", own)
+    (entry,) = ask(app, "list_sessions").facts["entries"]
+    assert entry["text"] == "Fix the gate."
+
+
 @cases(
     ("arguments", "found"),
     [

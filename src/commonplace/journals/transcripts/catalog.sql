@@ -158,10 +158,10 @@ UNION ALL SELECT * FROM (
 )
 ORDER BY n;
 
--- name: first_row_of_role
--- Where the first message of a role lies that says something.
+-- name: first_rows_of_role
+-- Where the first messages of a role lie that say something, the first one first.
 SELECT n, start, length, crc FROM messages
-WHERE session = :key AND role = :role AND says ORDER BY n LIMIT 1;
+WHERE session = :key AND role = :role AND says ORDER BY n LIMIT :limit;
 
 -- name: last_rows_of_role
 -- Where the last messages of a role lie that say something, the last first.

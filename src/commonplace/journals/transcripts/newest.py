@@ -5,7 +5,6 @@ Never writes; a hook asks it with the store that it has just copied to, within a
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 
 from commonplace.core.brief_item import BriefItem
@@ -16,6 +15,7 @@ from commonplace.journals.transcripts.message import (
     instant_of,
     ref_of,
 )
+from commonplace.journals.transcripts.small_talk import says_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,14 +50,6 @@ LONGEST_TURN = 600
 """Characters of what was said that are kept: a brief shows half of them."""
 
 ASSISTANT = "assistant"
-
-_SAYS_NOTHING = re.compile(
-    r"(?:\b(?:ok(?:ay)?|k|thanks?(?: you)?|thx|ty|yes|yep|y|sure|fine|good|great|nice|perfect|cool"
-    r"|done|right|go(?: on| ahead)?|continue|proceed|please|do it|lgtm|so much|a lot|it|that|looks)"
-    r"\b|\W)+",
-    re.IGNORECASE,
-)
-"""What a person says so that it goes on: of what was asked last it says nothing."""
 
 
 def list_newest(
@@ -140,7 +132,7 @@ def _last_of(
     """The last things said in a role, but for what says nothing and what sub-agents said."""
     found = store.read_last(session.client, session.name, role, LOOKED_AT)
     own = [x for x in found if not x.sidechain]
-    return [x for x in own if not _SAYS_NOTHING.fullmatch(x.text)][-most:] or own[-1:]
+    return [x for x in own if not says_nothing(x.text)][-most:] or own[-1:]
 
 
 def _turns(session: SessionSummary, said: Iterable[Message]) -> Iterator[BriefItem]:

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 CATALOG = "catalog.db"
+BEFORE_TASK = 10
+"""The first things that a user said in a session among which its task is looked for."""
+
 _LATE_S = 86_400
 _EVER = "9999"
 _DELETED_SIZE = "deleted_size"
@@ -189,8 +192,19 @@ class TranscriptStore:
         return self._read_rows(client, session, "list_around", n=n)
 
     def read_opening(self, client: str, session: str) -> Message | None:
-        """The first thing that the user said in a session."""
-        return next(iter(self._read_rows(client, session, "first_row_of_role", role=USER)), None)
+        """The first thing that the user said in a session that could be its task.
+
+        Of a session without one, such as of "hi" alone, the first thing at all.
+        """
+        from commonplace.journals.transcripts.small_talk import says_nothing
+
+        said: list[Message] = []
+        for limit in (1, BEFORE_TASK):  # most begin with it, and a hook waits for this
+            said = self._read_rows(client, session, "first_rows_of_role", role=USER, limit=limit)
+            own = (x for x in said if x.sidechain == said[0].sidechain)
+            if task := next((x for x in own if not says_nothing(x.text)), None):
+                return task
+        return said[0] if said else None
 
     def list_in(self, folders: Sequence[str], limit: int) -> list[SessionSummary]:
         """The sessions that began in one of these folders or below, the last to go on first."""

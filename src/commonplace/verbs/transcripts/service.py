@@ -19,6 +19,7 @@ from commonplace.core.values import Answer
 from commonplace.journals.transcripts.exchanges import in_exchanges
 from commonplace.journals.transcripts.message import JOURNAL, KIND, instant_of, parse_ref, ref_of
 from commonplace.journals.transcripts.pages import SESSION, no_such
+from commonplace.journals.transcripts.small_talk import task_of
 from commonplace.verbs.amend import left_notes
 from commonplace.verbs.answers import CAUTION, answer_of, interval_facts, shown_name, time_lines
 from commonplace.verbs.times import read_span
@@ -46,7 +47,7 @@ _SHORTEST = 100
 
 
 class SessionsFound(Struct, frozen=True, kw_only=True):
-    """A page of sessions, the one that went on last first, each with how the user began it."""
+    """A page of sessions, the one that went on last first, each with its title."""
 
     sessions: Sequence[tuple[SessionSummary, str]]
     interval: Interval | None
@@ -104,7 +105,7 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         """Transcripts: list earlier sessions, the one that went on last first.
 
         Use it for 'which sessions were there'; for a subject, use recall. Returns when, in which
-        project and with which words each began, and the ref for read_session.
+        project and for which task each began, and the ref for read_session.
         """
         found = self.find_sessions(
             when=when, project=project, client=client, limit=limit, start=start
@@ -197,13 +198,19 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         within = {name: _stamp(at) for name, at in ends.items() if at}
         found = self.store.sessions(client=client.strip(), **within)
         fitting = [x for x in found if _is_in(x.cwd, project.strip())]
-        shown = []
-        for session in fitting[start : start + limit]:
-            said = self.store.read_opening(session.client, session.name)
-            shown.append((session, first_words(said.text) if said else ""))
+        shown = [(x, self.title_of(x)) for x in fitting[start : start + limit]]
         return SessionsFound(
             sessions=shown, interval=interval, has_more=len(fitting) > start + limit
         )
+
+    def title_of(self, session: SessionSummary) -> str:
+        """The first words that say what a session was about; empty where nothing was said."""
+        said = self.store.read_opening(session.client, session.name)
+        return first_words(task_of(said.text)) if said else ""
+
+    def list_places(self) -> Sequence[tuple[str, str]]:
+        """The client and the folder of each session, the one that went on last first."""
+        return [(x.client, x.cwd) for x in self.store.sessions()]
 
     def read_part(self, named: str, *, first: int = 0, limit: int) -> SessionRead:
         """A part of a session.

@@ -1,0 +1,42 @@
+"""Tells what a person asks for from what a person says to be polite, or so that it goes on. Pure.
+
+Never judges what a text is worth: only whether it could be the task of a session.
+"""
+
+from __future__ import annotations
+
+import re
+
+_GREETINGS = (
+    r"hi|hello|hey|hiya|yo|howdy|greetings|good (?:morning|afternoon|evening|day)|hallo|moin|servus"
+    r"|guten (?:morgen|tag|abend)|bonjour|bonsoir|salut|hola|buen[oa]s (?:d[ií]as|tardes|noches)"
+    r"|ol[aá]|ciao|buongiorno|你好|こんにちは"
+)
+_TO_WHOM = r"there|again|all|everyone|team|claude|codex|gemini|assistant"
+_SAYS_NOTHING = re.compile(
+    rf"(?:\b(?:{_GREETINGS}|{_TO_WHOM}|how are you(?: doing)?|are you there"
+    r"|ok(?:ay)?|k|thanks?(?: you)?|thx|ty|yes|yep|y|sure|fine|good|great|nice|perfect|cool"
+    r"|done|right|go(?: on| ahead)?|continue|proceed|please|do it|lgtm|so much|a lot|it|that|looks)"
+    r"\b|\W)*",
+    re.IGNORECASE,
+)
+# A greeting ends with a mark or a line, or before a word that begins a question or a wish: the
+# "Hello" of "Hello world in Rust" is none.
+_GREETED = re.compile(
+    rf"(?:(?:{_GREETINGS})(?:[ ,]+(?:{_TO_WHOM}))*"
+    r"(?:\s*[,.!?;:\n\u2013\u2014-]\s*|\s+(?=(?:can|could|would|will|please|i|i'm|we|let's|what|why"
+    r"|how|where|when|is|are|do|does)\b)))+",
+    re.IGNORECASE,
+)
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text holds no more than a greeting, thanks, or the wish that it goes on."""
+    return _SAYS_NOTHING.fullmatch(text) is not None
+
+
+def task_of(text: str) -> str:
+    """A text from where it says what is wanted: without the greeting that it begins with."""
+    text = text.lstrip()
+    greeted = _GREETED.match(text)
+    return (text[greeted.end() :].lstrip() if greeted else "") or text
