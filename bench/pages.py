@@ -43,7 +43,10 @@ _PAGES = {
     "a day": "/calendar/2026-03-02",
     "chronicle": "/chronicle",
     "transcripts": "/transcripts",
+    "notebook": "/notebook",
+    "memory": "/memory",
     "health": "/health",
+    "settings": "/settings",
 }
 
 _DAYS = 365

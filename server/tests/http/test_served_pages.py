@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 from tests.doors.web.web_world import ADDRESS, NOW, csrf_of, words_of
+from tests.journals.transcripts.sessions import said
 
 from commonplace.app import Apps
-from commonplace.config.settings import read_settings
+from commonplace.config.settings import read_settings, user_file
 from commonplace.doors.web.guard import LONGEST_KEY, PageLimits
 from commonplace.doors.web.table import PAGES
 from commonplace_server.http.limits import Limits, RateLimiter
@@ -202,6 +203,55 @@ def test_no_path_of_the_machine_is_shown(world):
     for path in [*paths, "/entry?ref=/etc/passwd", "/entry?ref=private:user/2026-01-01/x"]:
         assert str(world.home.parent) not in ann.get(f"/web{path}").text, path
     assert ann.get("/web/health/doctor").status_code == 403
+
+
+MACHINES = [row for row in PAGES if row.is_machines]
+
+
+def test_what_is_the_machines_is_neither_seen_nor_changed(world):
+    """Not by a token that may write, not by one of the machine's own name; no page leads there."""
+    assert {"settings", "set", "examine", "repair", "back_up", "users"} <= {
+        x.name for x in MACHINES
+    }
+    world.log("ann", "a line")
+    file = user_file()
+    for owner in ("ann", "me"):
+        browser = world.browser(owner)
+        csrf = csrf_of(browser, "/web/")
+        for row in MACHINES:
+            form = {"csrf": csrf, "key": "undo.keep_days", "value": "7"}
+            path = f"/web{row.path}"
+            answer = browser.post(path, data=form) if row.writes else browser.get(path)
+            assert answer.status_code == 403, row.name
+            assert "This is about the whole machine. Ask who runs the server." in words_of(answer)
+        pages = [browser.get(f"/web{row.path}").text for row in PAGES if row.title]
+        for row in MACHINES:
+            assert not any(f'"/web{row.path}"' in page for page in pages), row.name
+    assert not file.exists()
+
+
+def test_health_says_nothing_of_the_machine(world):
+    """Only how one's own journals and their search stand."""
+    world.log("ann", "a line")
+    page = world.browser("ann").get("/web/health")
+    assert "Journals 1 journal with 1 entry. fine Search" in words_of(page)
+    for word in ("Disk", "Backup", "Assistants", "Problems"):
+        assert f"<strong>{word}</strong>" not in page.text
+
+
+def test_sessions_are_of_a_folders_name_alone(world):
+    """In the list, in what can be chosen, in its links and on the page of one."""
+    with world.apps.using("ann") as app:
+        turn = said(1, "Count the crates.", cwd="/srv/ann/harbour")
+        app.transcripts.store.append("codex", "0199", [turn])
+    ann = world.browser("ann")
+    page = ann.get("/web/transcripts")
+    assert '<option value="harbour">harbour (1)</option>' in page.text
+    assert "Count the crates." in ann.get("/web/transcripts?project=harbour").text
+    one = ann.get("/web/transcripts/session?ref=transcripts:codex/0199")
+    for each in (page, one):
+        assert "harbour" in each.text
+        assert "/srv/ann" not in each.text
 
 
 def test_no_other_users_memory_is_shown(world):

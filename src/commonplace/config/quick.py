@@ -15,10 +15,10 @@ from commonplace.config.files import (
     user_settings_file,
 )
 from commonplace.config.values import (
+    OneOf,
     Origin,
     names_of,
     number_of,
-    one_of,
     parse_boolean,
     parse_own_secrets,
     parse_path_text,
@@ -57,18 +57,18 @@ QUICK: dict[str, tuple[str, Callable[[Any, Origin], Any], Any]] = {
     "transcripts.capture": ("COMMONPLACE_TRANSCRIPTS_CAPTURE", parse_boolean, True),
     "transcripts.tools": (
         "COMMONPLACE_TRANSCRIPTS_TOOLS",
-        one_of("none", "names", "all"),
+        OneOf("none", "names", "all"),
         "names",
     ),
     "transcripts.subagents": ("COMMONPLACE_TRANSCRIPTS_SUBAGENTS", parse_boolean, False),
     "secrets.at_write": (
         "COMMONPLACE_SECRETS_AT_WRITE",
-        one_of("replace", "refuse", "keep"),
+        OneOf("replace", "refuse", "keep"),
         "replace",
     ),
     "secrets.own": ("COMMONPLACE_SECRETS_OWN", parse_own_secrets, ()),
     "brief.tokens": ("COMMONPLACE_BRIEF_TOKENS", number_of(0, MOST_BRIEF_TOKENS), 1500.0),
-    "brief.private": ("COMMONPLACE_BRIEF_PRIVATE", one_of("notes", "all", "none"), "notes"),
+    "brief.private": ("COMMONPLACE_BRIEF_PRIVATE", OneOf("notes", "all", "none"), "notes"),
     "brief.parts": ("COMMONPLACE_BRIEF_PARTS", names_of(BRIEF_PARTS), BRIEF_PARTS),
     "hooks.recall": (RECALL_VARIABLE, parse_boolean, False),
     "toolsets": ("COMMONPLACE_TOOLSETS", _toolset_names, ("default",)),

@@ -14,12 +14,12 @@ from msgspec import Struct, field
 from commonplace.config.files import data_folder
 from commonplace.config.quick import BRIEF_PARTS, QUICK
 from commonplace.config.values import (
+    OneOf,
     Origin,
     Start,
     default_folder,
     names_of,
     number_of,
-    one_of,
     parse_boolean,
     parse_folder,
     parse_owner_name,
@@ -55,7 +55,7 @@ class Setting(Struct, frozen=True, kw_only=True):
         default: makes the value where nothing is set.
         help: what it means, a sentence.
         project: what a project's file may do with it.
-        is_secret: whether its value may hold a password, and is never shown.
+        is_secret: whether its value may hold a secret, and is never shown.
     """
 
     key: str
@@ -97,10 +97,10 @@ def row(
     )
 
 
-def quick_row(key: str, help: str) -> Any:  # noqa: A002  as in `Setting`
+def quick_row(key: str, help: str, *, is_secret: bool = False) -> Any:  # noqa: A002  as above
     """A field of a section that hooks read too: `quick` has its name, parser and default."""
     env, parse, default = QUICK[key]
-    return row(env, parse, help, default=default)
+    return row(env, parse, help, default=default, is_secret=is_secret)
 
 
 class PrivateSettings(Struct, frozen=True, kw_only=True):
@@ -308,7 +308,7 @@ class IndexSettings(Struct, frozen=True, kw_only=True):
 
     vectors: str = row(
         "COMMONPLACE_INDEX_VECTORS",
-        one_of("numpy", "chroma"),
+        OneOf("numpy", "chroma"),
         "What finds the nearest vectors: numpy, or chroma (`commonplace-memory[chroma]`).",
         default="numpy",
     )
@@ -344,7 +344,7 @@ class LlmSettings(Struct, frozen=True, kw_only=True):
     )
     shape: str = row(
         "COMMONPLACE_LLM_SHAPE",
-        one_of("openai", "anthropic"),
+        OneOf("openai", "anthropic"),
         "How it is asked: openai (chat completions, as local servers do) or anthropic.",
         default="openai",
     )
@@ -404,6 +404,7 @@ class SecretsSettings(Struct, frozen=True, kw_only=True):
     own: tuple[str, ...] = quick_row(
         "secrets.own",
         "Secrets of your own: texts, or expressions between slashes; in a variable as a JSON list.",
+        is_secret=True,
     )
 
 

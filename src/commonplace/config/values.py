@@ -262,16 +262,20 @@ def parse_price(value: object, origin: Origin) -> str:
     return text
 
 
-def one_of(*choices: str) -> Callable[[object, Origin], str]:
+class OneOf:
     """A parser of these words."""
 
-    def parse(value: object, origin: Origin) -> str:
-        text = parse_text(value, origin).strip().lower()
-        if text not in choices:
-            raise Invalid(f"{origin.name} is {text!r}.", hint=f"Use {' or '.join(choices)}.")
-        return text
+    __slots__ = ("choices",)
 
-    return parse
+    def __init__(self, *choices: str) -> None:
+        self.choices = choices
+
+    def __call__(self, value: object, origin: Origin) -> str:
+        """The word that a value is. Raises: Invalid for any other."""
+        text = parse_text(value, origin).strip().lower()
+        if text not in self.choices:
+            raise Invalid(f"{origin.name} is {text!r}.", hint=f"Use {' or '.join(self.choices)}.")
+        return text
 
 
 def parse_toolsets(value: object, origin: Origin) -> tuple[str, ...]:

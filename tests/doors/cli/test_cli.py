@@ -388,9 +388,15 @@ def test_config_shows_no_password(tmp_path):
         assert shown.exit_code == 0
         assert "hunter2" not in shown.output
         assert "not shown" in shown.output
-    done = run("config", "set", "database.url", "postgresql://ann:hunter2@db/x", "--json")
-    assert done.exit_code == 0
-    assert "hunter2" not in done.output
+    for key, value in (
+        ("database.url", "postgresql://ann:hunter2@db/x"),
+        ("secrets.own", "hunter2"),
+    ):
+        done = run("config", "set", key, value, "--json")
+        assert done.exit_code == 0
+        assert "hunter2" not in done.output
+    shown = run("config", "get", "secrets.own")
+    assert shown.output == "(set, not shown)\n"
 
 
 def test_config_show(tmp_path):

@@ -1,37 +1,68 @@
-"""The page of health and settings, and the doctor on it."""
+"""The page of health, and the doctor on it."""
 
 from __future__ import annotations
 
 import html
 import io
 import os
+import re
 import zipfile
+from pathlib import Path
 
 from starlette.testclient import TestClient
 from tests.doors.web.test_entry import form_of
-from tests.doors.web.web_world import ADDRESS, aside_of, csrf_of, words_of
+from tests.doors.web.web_world import ADDRESS, WebWorld, aside_of, csrf_of, words_of, words_of_html
 
 from commonplace.doors.last_examination import examine_if_due, find_examination
 
+NAMES = ["Journals", "Search", "Assistants", "Backup", "Disk", "Problems"]
 
-def test_what_each_journal_holds(world, browser):
-    """With the index, the disk and the settings."""
+
+def lines_of(page):
+    """The lines of health: what each is called, what it says, and what asks something."""
+    rows = re.search(r'class="rows named">(.*?)</ul>', page.text, re.DOTALL)[1]
+    found = re.findall(r"<li(.*?)><strong>(.*?)</strong>(.*?)</li>", rows, re.DOTALL)
+    return {name: ("asks" in asks, words_of_html(said)) for asks, name, said in found}
+
+
+def test_health_is_six_lines(world, browser):
+    """Each says in words that it is fine, or what to do; figures are in the fold."""
     world.call("chronicle", "add_entry", message="deployed")
-    words = words_of(browser.get("/health"))
-    assert "chronicle 1" in words
-    assert "Free on the disk" in words
-    assert "COMMONPLACE_TIMEZONE" in words
+    page = browser.get("/health")
+    lines = lines_of(page)
+    assert [*lines] == NAMES
+    assert lines["Journals"] == (False, "1 journal with 1 entry. fine")
+    assert lines["Backup"] == (True, "None was made yet. Download one below.")
+    assert lines["Problems"] == (False, "Nobody has looked yet. Look now")
+    assert "chronicle 1 1 12:00" in words_of(page)
 
 
-def test_secrets_among_settings_are_not_shown(words_only, monkeypatch):
-    """Only that they are set."""
-    from tests.doors.web.web_world import WebWorld
+def test_health_after_a_backup_and_a_look(world, browser):
+    """The lines say when, and that it is long ago."""
+    world.call("chronicle", "add_entry", message="deployed")
+    browser.post("/health/backup", data={"csrf": csrf_of(browser)})
+    os.chmod(world.app.settings.home, 0o755)
+    browser.get("/health/doctor")
+    lines = lines_of(browser.get("/health"))
+    assert lines["Backup"] == (False, "The last one was made today. fine")
+    assert lines["Problems"][0]
+    assert "found at 12:00. See them, and what repairs them." in lines["Problems"][1]
+    world.clock.advance(31 * 86_400)
+    lines = lines_of(browser.get("/health"))
+    assert lines["Backup"] == (True, "The last one was made 31 days ago. Download a new one below.")
 
-    monkeypatch.setenv("COMMONPLACE_SECRETS_OWN", '["Kestrel-Seven"]')
+
+def test_health_names_a_journal_that_cannot_be_read(words_only):
+    """With the reason, in its line."""
+    config = Path.home() / ".config" / "chronicle" / "config.json"
+    config.parent.mkdir(parents=True)
+    config.write_text("{broken", "utf-8")
     world = WebWorld()
-    page = world.browser().get("/health")
-    assert page.status_code == 200
-    assert "Kestrel-Seven" not in page.text
+    world.call("private", "process_thoughts", feelings="The harbour is quiet.")
+    asks, said = lines_of(world.browser().get("/health"))["Journals"]
+    assert asks
+    assert said.startswith("1 journal with 1 entry. chronicle: ")
+    assert "config.json" in said
     world.close()
 
 

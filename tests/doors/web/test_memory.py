@@ -28,18 +28,20 @@ def form(browser, kind="todo"):
 
 
 def test_an_empty_memory_says_how_to_begin(world, browser):
-    """And is not made by looking."""
-    assert "Nothing is kept in memory yet" in words_of(browser.get("/memory"))
+    """By the box above, and is not made by looking."""
+    assert "will stand here; the box above takes a first to-do" in words_of(browser.get("/memory"))
     assert not world.app.memory.is_there()
 
 
 def test_a_to_do_is_ticked_and_opened_again(world, browser):
     """The page says so, and memory has it."""
     kept = save(world, title="Water the plants").saved.record
-    assert "open Water the plants" in words_of(browser.get("/memory"))
-    done = browser.post("/memory/tick", data=form(browser))
+    assert "Water the plants (done)" not in words_of(browser.get("/memory"))
+    done = browser.post("/memory/tick", data={**form(browser), "from": "todo"})
     assert done.headers["location"] == "/memory?kind=todo"
-    assert "done Water the plants" in words_of(browser.get("/memory"))
+    words = words_of(browser.get("/memory"))
+    assert "Done. Undo u" in words
+    assert "Water the plants (done)" in words
     assert world.app.memory.journal.find("todo", kept.id).done
     browser.post("/memory/tick", data=form(browser))
     assert not world.app.memory.journal.find("todo", kept.id).done
@@ -77,7 +79,7 @@ def test_a_page_that_only_reads_offers_no_tick(words_only):
 
 
 def test_records_by_kind(world, browser):
-    """Each kind with how many there are; a draft says that it is one."""
+    """All kinds are on one page, each with how many; a draft says that it is one."""
     save(world, title="Water the plants")
     save(world, kind="journal", title="Monday", body="It <b>rained</b>.", is_draft=True)
     save(world, kind="gratitude", text="The rain")
@@ -85,6 +87,8 @@ def test_records_by_kind(world, browser):
     words = words_of(browser.get("/memory"))
     assert "To-dos 1" in words
     assert "Journal 1" in words
+    assert words.startswith("Memory of you What is kept of you by name, as me.")
+    assert words.index("Water the plants") < words.index("language=de") < words.index("The rain")
     journal = browser.get("/memory", params={"kind": "journal"})
     assert "draft" in words_of(journal)
     assert "<b>rained" not in journal.text
@@ -96,18 +100,41 @@ def test_older_records_are_a_page_further(world, browser):
     for n in range(31):
         world.clock.advance(60)
         save(world, title=f"Thing {n:02}")
-    first = browser.get("/memory").text
+    few = browser.get("/memory")
+    assert "all of them" in words_of(few)
+    assert "Thing 24" in few.text
+    assert "Thing 23" not in few.text
+    first = browser.get("/memory", params={"kind": "todo"}).text
     assert "Thing 00" not in first
     older = re.search(r'rel="next" href="([^"]+)"', first)[1].replace("&amp;", "&")
     assert "Thing 00" in browser.get(older).text
     assert "Thing 01" not in browser.get(older).text
 
 
+def test_open_to_dos_come_first(world, browser):
+    """Of the few that are shown of all kinds."""
+    save(world, title="Still to do")
+    for n in range(7):
+        world.clock.advance(60)
+        save(world, title=f"Thing {n}", done=True)
+    words = words_of(browser.get("/memory"))
+    assert words.index("Still to do") < words.index("Thing 6")
+    assert "Thing 0" not in words
+
+
+def test_nobody_else_has_a_memory(world, browser):
+    """The page of other users says so."""
+    save(world, title="Mine")
+    words = words_of(browser.get("/memory/users"))
+    assert "there is none but you" in words
+
+
 def test_other_users_of_this_machine(world, browser):
     """Are listed for its owner and can be read, not ticked; one of whom nothing is kept is none."""
     save(world, title="Mine")
     save(world, user="Zoë/x", title="Theirs")
-    assert "Zoë/x" in words_of(browser.get("/memory"))
+    assert "Zoë/x" not in browser.get("/memory").text
+    assert "Zoë/x" in words_of(browser.get("/memory/users"))
     theirs = browser.get("/memory", params={"user": "Zoë/x"})
     assert "Theirs" in words_of(theirs)
     assert "/memory/tick" not in theirs.text

@@ -7,31 +7,31 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
 from commonplace.config.settings import (
     read_user_file,
-    render_setting,
-    unknown_setting,
     unset_setting,
     user_file,
     write_setting,
     write_settings,
 )
-from commonplace.config.table import SETTINGS, Setting
+from commonplace.config.table import SETTINGS
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Answer
 from commonplace.doors.cli.editor import text_from_editor
 from commonplace.doors.cli.frame import home_folder, settings, show, working_folder
 from commonplace.doors.cli.options import common_options, json_option
 from commonplace.doors.cli.terminal_width import terminal_size
+from commonplace.doors.shown_settings import HIDDEN, find_row, overruled, text_of, value_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_HIDDEN = "(set, not shown)"
+_text = partial(text_of, nothing="-")
 
 
 @click.group()
@@ -46,12 +46,12 @@ def show_settings(as_json: bool) -> None:
     read = settings()
     facts = {
         row.key: {
-            "value": _value(row, row.read(read)),
+            "value": value_of(row, read),
             "origin": read.origins[row.key],
         }
         for row in SETTINGS
     }
-    rows = [(key, _shown(fact["value"]), fact["origin"]) for key, fact in facts.items()]
+    rows = [(key, _text(fact["value"]), fact["origin"]) for key, fact in facts.items()]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1, 2)]
     if sys.stdout.isatty():  # a longer value than there is room for pushes its origin on
         widths[1] = min(widths[1], max(terminal_size().columns - widths[0] - widths[2] - 4, 1))
@@ -69,7 +69,11 @@ def set_setting(key: str, value: str, as_json: bool) -> None:
     write_setting(key, value, file, cwd=working_folder(), home=home_folder())
     answer = Answer(
         text=f"Set {key} in {file}.",
-        facts={"key": key, "value": _HIDDEN if _row(key).is_secret else value, "file": str(file)},
+        facts={
+            "key": key,
+            "value": HIDDEN if find_row(key).is_secret else value,
+            "file": str(file),
+        },
     )
     show(answer.noting(_overruled(key, file)), as_json)
 
@@ -79,11 +83,11 @@ def set_setting(key: str, value: str, as_json: bool) -> None:
 @common_options
 def get_setting(key: str, as_json: bool) -> None:
     """Print the value of KEY, and with --json where it comes from."""
-    row = _row(key)
+    row = find_row(key)
     read = settings()
-    value = _value(row, row.read(read))
+    value = value_of(row, read)
     facts = {"key": key, "value": value, "origin": read.origins[key]}
-    show(Answer(text=_shown(value), facts=facts), as_json)
+    show(Answer(text=_text(value), facts=facts), as_json)
 
 
 @config.command(name="unset", short_help="Remove KEY, so that its default holds again.")
@@ -118,31 +122,8 @@ def path(as_json: bool) -> None:
     show(Answer(text=file, facts={"path": file}), as_json)
 
 
-def _value(row: Setting, value: object) -> Any:
-    return _HIDDEN if row.is_secret and value is not None else render_setting(value)
-
-
-def _row(key: str) -> Setting:
-    for row in SETTINGS:
-        if row.key == key:
-            return row
-    raise unknown_setting(f"the setting {key!r}", key)
-
-
 def _overruled(key: str, file: Path) -> list[str]:
     """What goes before the user's file, in a sentence; nothing where the file has its way."""
     with suppress(CommonplaceError):  # another setting is wrong, and the next command says so
-        read = settings()
-        origin = read.origins[key]
-        if not origin.startswith(str(file)):
-            value = _shown(_value(_row(key), _row(key).read(read)))
-            return [f"It stays {value}: {origin} goes before this file."]
+        return overruled(find_row(key), settings(), file)
     return []
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return ",".join(value)
-    return "-" if value is None else str(value)

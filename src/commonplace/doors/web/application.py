@@ -41,6 +41,7 @@ from commonplace.doors.web.guard import (
     check_form,
     check_host,
     check_origin,
+    check_place,
 )
 from commonplace.doors.web.render import STATIC, render
 from commonplace.doors.web.table import PAGES, PageRow, row_of
@@ -286,6 +287,7 @@ class WebApplication:
                     form=form,
                     url=self.url,
                 )
+                check_place(row, visit)
                 module, _, function = row.handler.partition(":")
                 made = getattr(import_module(module), function)(visit)
                 visitor.notes += left_out.notes
@@ -326,7 +328,7 @@ class WebApplication:
                 offer=offer,
                 visitor=visitor,
                 box=box_of(visit) if visit is not None and page.is_whole else None,
-                pages=[row for row in PAGES if row.title],
+                pages=[x for x in PAGES if x.title and (self._shows_paths or not x.is_machines)],
                 url=self.url,
                 base=self._prefix,
                 **({} if visit is None else {"visit": visit}),

@@ -21,6 +21,8 @@ from commonplace.doors.web.visit import Visitor
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from commonplace.doors.web.table import PageRow
+    from commonplace.doors.web.visit import Visit
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -191,6 +193,12 @@ def check_form(visitor: Visitor, given: str) -> None:
         raise Denied(
             "This form is of an earlier visit.", hint="Load the page again, and send it once more."
         )
+
+
+def check_place(row: PageRow, visit: Visit) -> None:
+    """Refuse what is the machine's to who is served by it. Raises: Denied."""
+    if row.is_machines and not visit.shows_paths:
+        raise Denied("This is about the whole machine.", hint="Ask who runs the server.")
 
 
 def check_writes(visitor: Visitor) -> None:

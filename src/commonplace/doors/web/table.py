@@ -19,6 +19,7 @@ class PageRow(NamedTuple):
         title: What the navigation calls it; empty for what is not listed there.
         group: Which of the groups of the navigation it stands in.
         writes: Whether it is asked by POST and changes something; else it is asked by GET.
+        is_machines: Whether it is about the machine, so that no served user sees or changes it.
     """
 
     name: str
@@ -27,6 +28,7 @@ class PageRow(NamedTuple):
     title: str = ""
     group: int = 0
     writes: bool = False
+    is_machines: bool = False
 
 
 _PAGES = "commonplace.doors.web.pages"
@@ -49,15 +51,20 @@ PAGES: tuple[PageRow, ...] = (
     PageRow("settle", "/notebook/settle", f"{_PAGES}.notebook:settle", writes=True),
     PageRow("timeline", "/timeline", f"{_PAGES}.timeline:timeline", "Timeline", 1),
     PageRow("memory", "/memory", f"{_PAGES}.memory:memory", "Memory", 1),
+    PageRow("users", "/memory/users", f"{_PAGES}.memory:users", is_machines=True),
     PageRow("tick", "/memory/tick", f"{_PAGES}.memory:tick", writes=True),
     PageRow("transcripts", "/transcripts", f"{_PAGES}.transcripts:sessions", "Transcripts", 1),
     PageRow("session", "/transcripts/session", f"{_PAGES}.transcripts:session"),
     PageRow("given", "/transcripts/given", f"{_PAGES}.transcripts:given"),
     PageRow("health", "/health", f"{_PAGES}.health:health", "Health", 2),
-    PageRow("examine", "/health/doctor", f"{_PAGES}.health:examine"),
-    PageRow("repair", "/health/repair", f"{_PAGES}.health:repair", writes=True),
-    PageRow("back_up", "/health/backup", f"{_PAGES}.health:back_up", writes=True),
+    PageRow("examine", "/health/doctor", f"{_PAGES}.health:examine", is_machines=True),
+    PageRow("repair", "/health/repair", f"{_PAGES}.health:repair", writes=True, is_machines=True),
+    PageRow("back_up", "/health/backup", f"{_PAGES}.health:back_up", writes=True, is_machines=True),
     PageRow("export", "/health/export", f"{_PAGES}.health:export", writes=True),
+    PageRow(
+        "settings", "/settings", f"{_PAGES}.settings:settings", "Settings", 2, is_machines=True
+    ),
+    PageRow("set", "/settings/set", f"{_PAGES}.settings:put", writes=True, is_machines=True),
     PageRow("entry", "/entry", f"{_PAGES}.entry:entry"),
     PageRow("edit", "/entry/edit", f"{_PAGES}.entry:edit"),
     PageRow("save", "/entry/save", f"{_PAGES}.entry:save", writes=True),

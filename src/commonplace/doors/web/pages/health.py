@@ -1,56 +1,77 @@
-"""Settings and health: each setting with its origin, what each journal holds, what is wrong."""
+"""Health: how everything stands in a few lines, what each journal holds, what is wrong."""
 
 from __future__ import annotations
 
 import shutil
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from commonplace.config.settings import render_setting
-from commonplace.config.table import SETTINGS
+from msgspec import Struct
+
 from commonplace.core.clock import local_date
-from commonplace.core.errors import Denied
+from commonplace.core.text import counted
 from commonplace.doors import entry_point
 from commonplace.doors.installed import installed_version
-from commonplace.doors.last_examination import keep_examination
+from commonplace.doors.last_examination import find_examination, keep_examination
+from commonplace.doors.web.render import since
 from commonplace.doors.web.visit import Download, Redirect, WebPage
+from commonplace.search import policy
+from commonplace.verbs.private.recovery import gone_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.doors.web.visit import Visit
+    from commonplace.verbs.recall.status import RecallStatus
 
-_HIDDEN = "(set, not shown)"
+_PARTS = ("server", "hooks", "skills", "module")
+"""What a client's files may hold of ours."""
+
+_GIGABYTE = 1_000_000_000
+_LITTLE = _GIGABYTE
+_OLD_DAYS = 30
+
+
+class HealthLine(Struct, frozen=True, kw_only=True):
+    """How something stands, in words.
+
+    Attributes:
+        what_to_do: Why it is not fine, and what helps; empty where it is fine.
+        page: Where more of it is to be seen; empty for nowhere.
+    """
+
+    name: str
+    said: str
+    what_to_do: str = ""
+    page: str = ""
 
 
 def health(visit: Visit) -> WebPage:
-    """What each journal holds, the encoder, the index, the disk, the clients, the settings."""
+    """How it stands in a few lines; what each journal holds, the index, the clients in the fold."""
     app = visit.app
     status = app.recall.status()
-    usage = shutil.disk_usage(app.settings.home if app.settings.home.exists() else "/")
-    is_whole = visit.shows_paths
     clients = []
-    if is_whole and app.user_home is not None:
+    if visit.shows_paths and app.user_home is not None:
         clients = entry_point("list_clients")(home=app.user_home).facts["clients"]
+    free = shutil.disk_usage(app.settings.home if app.settings.home.exists() else "/").free
     return WebPage(
         template="health.html",
-        title="Health and settings",
+        title="Health",
         values={
             "current": "health",
+            "lines": [*_lines(visit, status, clients, free)],
             "status": status,
-            "free": usage.free,
             "clients": clients,
-            "is_whole": is_whole,
+            "parts": _PARTS,
+            "is_whole": visit.shows_paths,
             "home": app.settings.home,
-            "settings": _settings(visit) if is_whole else [],
         },
     )
 
 
 def examine(visit: Visit) -> WebPage:
     """What `commonplace doctor` finds."""
-    _check_own(visit)
     report = entry_point("doctor")(visit.app).examine()
     keep_examination(visit.app, report)
     return WebPage(
@@ -62,7 +83,6 @@ def examine(visit: Visit) -> WebPage:
 
 def repair(visit: Visit) -> Redirect:
     """Repair what can be repaired."""
-    _check_own(visit)
     repairs = entry_point("doctor")(visit.app).repair()
     said = [f"Repaired, {part}: {done}" for part, done in repairs.done]
     failed = [f"{part}: {problem.what} {problem.hint}" for part, problem in repairs.failed]
@@ -73,7 +93,6 @@ def repair(visit: Visit) -> Redirect:
 
 def back_up(visit: Visit) -> Download:
     """A backup of everything that cannot be made again, as a download."""
-    _check_own(visit)
     from commonplace.app.backup import backup_places, left_out_of_backups
     from commonplace.verbs.backup.copies import BACKUP
     from commonplace.verbs.backup.making import make_backup
@@ -123,28 +142,81 @@ def _download(visit: Visit, name: str, make: Callable[[Path], None]) -> Download
         )
 
 
-def _check_own(visit: Visit) -> None:
-    if not visit.shows_paths:
-        raise Denied("The doctor looks after a whole machine.", hint="Ask who runs the server.")
+def _lines(
+    visit: Visit, status: RecallStatus, clients: Sequence[Mapping[str, Any]], free: int
+) -> Iterator[HealthLine]:
+    """How it stands, in a sentence each: two lines for who is served, six on one's own machine."""
+    yield _of_journals(visit, status)
+    yield _of_search(status)
+    if visit.shows_paths:
+        yield _of_assistants(status, clients)
+        yield _of_backup(visit, status)
+        gigabytes = f"{free / _GIGABYTE:,.1f} GB are free."
+        what = "Make room: what cannot be written is refused." if free < _LITTLE else ""
+        yield HealthLine(name="Disk", said=gigabytes, what_to_do=what)
+        yield _of_doctor(visit)
 
 
-def _settings(visit: Visit) -> list[tuple[str, str, str, str]]:
-    """Each setting: its key, its value, where that comes from, what it is."""
-    read = visit.app.settings
-    found = []
-    for row in SETTINGS:
-        value = row.read(read)
-        hidden = row.is_secret and value not in (None, (), "")
-        shown = _HIDDEN if hidden else render_setting(value)
-        found.append((row.key, visit.shown(_said(shown)), read.origins[row.key], row.help))
-    return found
+def _of_journals(visit: Visit, status: RecallStatus) -> HealthLine:
+    wrong = [f"{x.name}: {x.trouble}" for x in status.journals if x.trouble]
+    wrong += [gone_sentence(status.gone, visit.zone)] if status.gone else []
+    wrong += status.left_out
+    count = sum(each.entries or 0 for each in status.journals)
+    journals = counted(sum(bool(x.entries) for x in status.journals), "journal", "journals")
+    said = f"{journals} with {counted(count, 'entry', 'entries')}."
+    if not count:
+        said = "Nothing is written yet; the box above takes a first line."
+    return HealthLine(name="Journals", said=said, what_to_do=" ".join(wrong))
 
 
-def _said(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(str, value))
-    if isinstance(value, float) and value.is_integer():
-        return f"{value:.0f}"
-    return "" if value is None else str(value)
+def _of_search(status: RecallStatus) -> HealthLine:
+    encoder, pending = status.encoder, sum(each.pending or 0 for each in status.journals)
+    what, said = "", "All of it is found by its words and by its meaning."
+    if status.index_trouble:
+        said, what = "The index cannot be read.", status.index_trouble
+    elif encoder.state == "missing":
+        said, what = "Found by its words alone, not by meaning.", encoder.why
+    elif encoder.state == "loading":
+        said = "Found by its words; meaning joins once its model is loaded."
+    elif pending > policy.VECTORS_SOON:
+        said = (
+            f"{counted(pending, 'text is', 'texts are')} found by words alone until all are read."
+        )
+    return HealthLine(name="Search", said=said, what_to_do=what)
+
+
+def _of_assistants(status: RecallStatus, clients: Sequence[Mapping[str, Any]]) -> HealthLine:
+    """The clients that are set up, and the sessions that are kept of them."""
+    set_up = [x["title"] for x in clients if x["plugin"] or any(x[kind] for kind in _PARTS)]
+    wrong = [f"{x['title']}: {x['problem']}" for x in clients if x["problem"]]
+    said = f"{', '.join(set_up)}." if set_up else "None is set up."
+    if status.sessions and status.sessions.sentence:
+        said += f" {status.sessions.sentence}"
+        if status.sessions.waiting:
+            wrong.append("`commonplace import --all` keeps those that are not safe yet.")
+    if not set_up:
+        wrong.append("`commonplace setup` lets your assistants read and write here.")
+    return HealthLine(name="Assistants", said=said, what_to_do=" ".join(wrong))
+
+
+def _of_backup(visit: Visit, status: RecallStatus) -> HealthLine:
+    made = status.last_backup
+    if made is None:
+        return HealthLine(
+            name="Backup", said="None was made yet.", what_to_do="Download one below."
+        )
+    days = (local_date(visit.now, visit.zone) - local_date(made.at, visit.zone)).days
+    ago = "today" if days < 1 else f"{counted(days, 'day', 'days')} ago"
+    what = "Download a new one below." if days > _OLD_DAYS else ""
+    return HealthLine(name="Backup", said=f"The last one was made {ago}.", what_to_do=what)
+
+
+def _of_doctor(visit: Visit) -> HealthLine:
+    last = find_examination(visit.app)
+    if last is None:
+        return HealthLine(name="Problems", said="Nobody has looked yet.", page="examine")
+    count = len(last.report.problems)
+    said = f"{counted(count, 'problem was', 'problems were')} found" if count else "None was found"
+    what = "See them, and what repairs them." if count else ""
+    when = since(last.at, visit)
+    return HealthLine(name="Problems", said=f"{said} at {when}.", what_to_do=what, page="examine")

@@ -10,7 +10,7 @@ from commonplace.core.text import opening
 from commonplace.doors.web.pages.entry import ref_of
 from commonplace.doors.web.visit import Redirect, UndoOffer, WebPage
 from commonplace.journals.memory.entry import parse_ref, version_of
-from commonplace.journals.memory.records import KINDS, JournalEntry, Record, RecordDraft, Todo
+from commonplace.journals.memory.records import JournalEntry, Record, RecordDraft, Todo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,20 +22,23 @@ if TYPE_CHECKING:
 LISTED = 30
 """Records on one page."""
 
+NEWEST = 7
+"""Records of each kind on the page of all."""
+
 NAMES: dict[Kind, str] = {
-    "message": "Messages",
-    "journal": "Journal",
     "todo": "To-dos",
     "preference": "Preferences",
+    "journal": "Journal",
     "gratitude": "Gratitude",
+    "message": "Messages",
 }
-"""The heading of each kind."""
+"""The heading of each kind, in the order in which they are shown."""
 
 _SHOWN = 600
 
 
 def memory(visit: Visit) -> WebPage:
-    """The kinds of records of a user, and the records of one kind."""
+    """What is kept of a user: the newest of each kind, or all of one."""
     own = visit.app.settings.owner
     user = visit.value("user") or own
     kind = _kind(visit.value("kind"))
@@ -43,28 +46,34 @@ def memory(visit: Visit) -> WebPage:
         "current": "memory",
         "user": user,
         "is_own": user == own,
-        "own": own,
-        "users": visit.app.memory.users() if visit.shows_paths else (),
+        "has_others": visit.shows_paths,
         "kind": kind,
         "names": NAMES,
-        "tallies": {},
-        "records": (),
+        "parts": [],
         "after": "",
         "is_first": not visit.value("after"),
         "may_tick": visit.visitor.may_write and user == own,
-        "is_there": user != own or visit.app.memory.is_there(),
     }
-    if values["is_there"]:
+    if user != own or visit.app.memory.is_there():
         with _store(visit, user) as store:
-            tallies = {each.kind: each for each in store.count_kinds()}
-            there = [x for x in ("todo", *KINDS) if x in tallies and tallies[x].records]
-            shown = kind or (there[0] if there else None)
-            values |= {"kind": shown, "tallies": tallies}
-            if shown:
-                page = store.list_records(shown, limit=LISTED, cursor=visit.value("after"))
-                values["records"] = _lines(visit, store, page.records)
+            counts = {x.kind: x.records for x in store.count_kinds() if x.records}
+            if kind:
+                page = store.list_records(kind, limit=LISTED, cursor=visit.value("after"))
+                lines = _lines(visit, store, page.records)
+                values["parts"] = [(kind, counts.get(kind, 0), lines)] if lines else []
                 values["after"] = page.cursor
+            else:
+                there = [x for x in NAMES if x in counts]
+                values["parts"] = [(x, counts[x], _newest(visit, store, x)) for x in there]
     return WebPage(template="memory.html", title="Memory", values=values)
+
+
+def users(visit: Visit) -> WebPage:
+    """The other users of this machine who have a memory."""
+    own = visit.app.settings.owner
+    others = [name for name in visit.app.memory.users() if name != own]
+    values = {"current": "memory", "users": others}
+    return WebPage(template="users.html", title="Memory of other users", values=values)
 
 
 def tick(visit: Visit) -> Redirect:
@@ -86,9 +95,9 @@ def tick(visit: Visit) -> Redirect:
             "from": visit.value("from"),
         }
         offer = UndoOffer(page="tick", fields=fields)
-    to_do = visit.url("memory", kind="todo", after=visit.value("after"))
+    pages = {"home": visit.url("home"), "todo": visit.url("memory", kind="todo")}
     return Redirect(
-        to=visit.url("home") if visit.value("from") == "home" else to_do,
+        to=pages.get(visit.value("from"), visit.url("memory")),
         notes=("Done." if is_done else "It is open again.", *done.notes),
         offer=offer,
     )
@@ -109,18 +118,24 @@ def _store(visit: Visit, user: str) -> Iterator[MemoryStore]:
 def _kind(text: str) -> Kind | None:
     if not text:
         return None
-    for each in KINDS:
+    for each in NAMES:
         if each == text:
             return each
-    raise Invalid(f"Unknown kind: {opening(text, 60)!r}.", hint=f"Use {', '.join(KINDS)}.")
+    raise Invalid(f"Unknown kind: {opening(text, 60)!r}.", hint=f"Use {', '.join(NAMES)}.")
 
 
-def _lines(visit: Visit, store: MemoryStore, records: Sequence[Record]) -> list[dict[str, object]]:
+def _newest(visit: Visit, store: MemoryStore, kind: Kind) -> list[dict[str, Any]]:
+    """The newest of a kind; of to-dos those that are open before those that are done."""
+    lines = _lines(visit, store, store.list_records(kind, limit=LISTED).records)
+    return sorted(lines, key=lambda line: bool(line["is_done"]))[:NEWEST]
+
+
+def _lines(visit: Visit, store: MemoryStore, records: Sequence[Record]) -> list[dict[str, Any]]:
     """The records as a list shows them: of a to-do whether it is done, of no other."""
     lines = []
     for each in records:
         after = store.find_successor(each.kind, each.id)
-        line: dict[str, object] = {
+        line: dict[str, Any] = {
             "record": each,
             "text": visit.shown_opening(each.text, _SHOWN),
             "version": version_of(each),

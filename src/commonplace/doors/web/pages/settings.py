@@ -1,0 +1,167 @@
+"""The settings: each with its value, its origin and its meaning, changed where the file decides.
+
+Never knows a setting by name, and never writes one but as `commonplace config set` does.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commonplace.config.settings import (
+    NARROWED_BY,
+    read_settings,
+    unset_setting,
+    user_file,
+    write_setting,
+)
+from commonplace.config.table import SETTINGS
+from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
+from commonplace.doors.shown_settings import (
+    HIDDEN,
+    choices_of,
+    file_decides,
+    find_row,
+    overruled,
+    text_of,
+    typed_text,
+    value_of,
+)
+from commonplace.doors.web.visit import Redirect, UndoOffer, WebPage
+
+if TYPE_CHECKING:
+    from commonplace.config.table import Setting, Settings
+    from commonplace.doors.web.visit import Visit
+
+_SECTIONS = {
+    "": "All of it",
+    "private": "Private journal",
+    "database": "Database of memory",
+    "serve": "Server of many users",
+    "encoder": "Search by meaning",
+    "llm": "Language model",
+    "brief": "What a session is told",
+}
+_DEFAULT = "default"
+
+
+def settings(visit: Visit) -> WebPage:
+    """Every setting, as a command that begins now would read it."""
+    return _page(visit)
+
+
+def put(visit: Visit) -> Redirect | WebPage:
+    """Set one in the user's file, or take it out of there so that its default holds again."""
+    row, file = find_row(visit.value("key")), user_file()
+    value, is_default = visit.value("value"), visit.value("do") == _DEFAULT
+    before, _ = _read(visit)
+    try:
+        if not file_decides(row, before, file):
+            what = f"{row.key} is set by {before.origins[row.key]}."
+            raise Invalid(what, hint="Change it there.")
+        if is_default:
+            unset_setting(row.key, file)
+        else:
+            write_setting(row.key, value, file, cwd=_cwd(), home=visit.app.user_home)
+    except CommonplaceError as exc:
+        return _page(visit, refused=row.key, typed="" if row.is_secret else value, problem=exc)
+    now, _ = _read(visit)
+    said = _shown(visit, row, now) or "not set"
+    notes = [f"{row.key} is {said} again." if is_default else f"{row.key} is {said} from now on."]
+    if not is_default:
+        notes += overruled(row, now, file)
+    offer = _back(visit, row, before, file)
+    return Redirect(to=f"{visit.url('settings')}#{row.key}", notes=notes, offer=offer)
+
+
+def _back(visit: Visit, row: Setting, before: Settings, file: Path) -> UndoOffer | None:
+    """What sets it as it was; None where its value is shown to nobody."""
+    if row.is_secret:
+        return None
+    if not before.origins[row.key].startswith(f"{file} "):
+        return UndoOffer(page="set", fields={"key": row.key, "do": _DEFAULT})
+    if _shown(visit, row, before) == HIDDEN:
+        return None
+    text = typed_text(row, value_of(row, before))
+    return UndoOffer(page="set", fields={"key": row.key, "value": text})
+
+
+def _page(
+    visit: Visit, *, refused: str = "", typed: str = "", problem: CommonplaceError | None = None
+) -> WebPage:
+    """All of them. refused: The key of one that was not set, to `typed`, because of a problem."""
+    read, why = _read(visit)
+    wrong = problem or why
+    rows = groupby((_row(visit, row, read) for row in SETTINGS), lambda each: each["section"])
+    status = 200
+    if problem is not None:
+        status = 503 if isinstance(problem, Unavailable) else 400
+    return WebPage(
+        template="settings.html",
+        title="Settings",
+        values={
+            "current": "settings",
+            "sections": [(_title(section), list(of_section)) for section, of_section in rows],
+            "file": str(user_file()),
+            "refused": refused,
+            "typed": typed,
+            "problem": wrong.explained(shows_paths=True) if wrong else "",
+        },
+        status=status,
+    )
+
+
+def _row(visit: Visit, row: Setting, read: Settings) -> dict[str, Any]:
+    """A setting as the page shows it; the value of its field is empty where it is not shown."""
+    file, origin = user_file(), read.origins[row.key]
+    shown, here = _shown(visit, row, read), _shown(visit, row, visit.app.settings)
+    first, _, narrowed = origin.partition(NARROWED_BY)
+    return {
+        "key": row.key,
+        "section": row.key.rpartition(".")[0],
+        "help": row.help,
+        "value": shown,
+        "origin": "your file" if first.startswith(f"{file} ") else first,
+        "narrowed": narrowed,
+        "is_set": first != _DEFAULT,
+        "may_change": file_decides(row, read, file),
+        "env": row.env,
+        "is_environment": first.startswith("environment "),
+        "in_file": first.startswith(f"{file} "),
+        "typed": "" if shown == HIDDEN else typed_text(row, value_of(row, read)),
+        "is_hidden": shown == HIDDEN or row.is_secret,
+        "choices": choices_of(row),
+        "of_this_page": here if here != shown else "",
+    }
+
+
+def _shown(visit: Visit, row: Setting, read: Settings) -> str:
+    """The value as it is shown; of one that holds a secret, only that it is set."""
+    value = value_of(row, read)
+    texts = value if isinstance(value, list) else [text_of(value)]
+    if any(visit.shown(each) != each for each in texts):
+        return HIDDEN
+    return text_of(value)
+
+
+def _read(visit: Visit) -> tuple[Settings, CommonplaceError | None]:
+    """What a command of this folder reads now: what was set since this page began counts.
+
+    Where something that is set cannot be meant: what the page began with, and why.
+    """
+    try:
+        return read_settings(cwd=_cwd(), home=visit.app.user_home), None
+    except CommonplaceError as exc:
+        return visit.app.settings, exc
+
+
+def _cwd() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as exc:
+        raise Unavailable("The working directory is gone.", hint="Start the page anew.") from exc
+
+
+def _title(section: str) -> str:
+    return _SECTIONS.get(section, section.capitalize())
