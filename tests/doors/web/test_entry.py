@@ -42,7 +42,7 @@ def stored(world):
 def form_of(page):
     """The hidden fields of the first form in the main part."""
     main = page.text.partition("<main")[2].partition("</main>")[0]
-    found = re.findall(r'name="(\w+)" value="([^"]*)"', main)
+    found = re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', main)
     return {name: html.unescape(value) for name, value in found}
 
 

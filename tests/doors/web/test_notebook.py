@@ -32,9 +32,10 @@ def write(world, section, entry, **given):
 
 def test_an_empty_notebook(browser):
     """Says how to begin."""
-    words = words_of(browser.get("/notebook"))
-    assert "There is no notebook yet." in words
-    assert "commonplace notebook write api/errors" in words
+    page = browser.get("/notebook")
+    assert "will stand here, section by section" in words_of(page)
+    assert 'href="/write?as=notebook"' in page.text
+    assert '<option value="notebook" selected>' in browser.get("/write?as=notebook").text
 
 
 def test_sections_as_a_tree(notebook):
@@ -43,8 +44,33 @@ def test_sections_as_a_tree(notebook):
     write(world, "api/errors", "Errors have six codes.")
     write(world, "api/limits", "Fifty calls a second.")
     words = words_of(world.browser().get("/notebook"))
-    assert words.startswith("Notebook Sections api errors 1 entry")
-    assert "errors 1 entry, last Mon 23 Nov 2026" in words
+    assert words.startswith("Notebook api errors 1 entry, 12:00 limits 1 entry, 12:00")
+
+
+def test_the_tree_shows_how_each_overview_begins(notebook):
+    """Below its headings, as words."""
+    world = notebook()
+    write(world, "api", "begun", overview="# The API\n\nIt **listens** on 8000.\n\nMore of it.")
+    words = words_of(world.browser().get("/notebook"))
+    assert words.startswith("Notebook api It listens on 8000. More of it. 1 entry, 12:00")
+
+
+def test_a_section_is_written_from_its_page(notebook):
+    """An entry, and the overview over the version that was read."""
+    world = notebook()
+    write(world, "api", "begun", overview="Port 8000.")
+    browser = world.browser()
+    page = browser.get("/notebook/section", params={"name": "api"})
+    assert 'href="/write?path=api"' in page.text
+    assert 'href="/entry/edit?ref=notebook%3Aapi"' in page.text
+    form = form_of(browser.get("/write", params={"path": "api"}))
+    typed = {**form, "as": "notebook", "text": "Moved.", "overview": "Port 9000.", "do": "write"}
+    version = world.app.notebook.service().reading().read_section("api").version
+    answer = browser.post("/written", data={**typed, "path": "api", "base_version": version})
+    assert answer.status_code == 303
+    words = words_of(browser.get("/notebook/section", params={"name": "api"}))
+    assert "Port 9000." in words
+    assert "Moved." in words
 
 
 def test_a_section_and_its_history(notebook):
@@ -103,6 +129,28 @@ def test_a_clash_is_settled(clashed):
     )
 
 
+@pytest.mark.parametrize(("side", "holds"), [("ours", "green"), ("theirs", "blue")])
+def test_one_of_two_texts_is_chosen(clashed, side, holds):
+    """By a button below it; the text of the form is not asked for."""
+    browser = clashed.browser()
+    page = clash_page(browser)
+    assert f'name="keep" value="{side}"' in page.text
+    done = browser.post("/notebook/settle", data={**form_of(page), "text": "", "keep": side})
+    assert done.status_code == 303
+    assert overview_of(clashed) == f"It is {holds}.\n\nIt is round."
+    assert "Two versions" not in words_of(browser.get("/notebook"))
+
+
+def test_a_text_that_has_changed_is_not_chosen(clashed):
+    """The page shows what it is now."""
+    browser = clashed.browser()
+    form = {**form_of(clash_page(browser)), "keep": "ours"}
+    now = clashed.app.notebook.service().reading().read_section("a")
+    write(clashed, "a", "later", overview="It is black.", base_version=now.version)
+    assert browser.post("/notebook/settle", data=form).status_code == 409
+    assert overview_of(clashed) == "It is black."
+
+
 def test_an_overview_that_nobody_saw_is_not_settled_away(clashed):
     """One that was written after the page was opened is shown; what was typed stays."""
     browser = clashed.browser()
@@ -154,7 +202,9 @@ def test_the_form_of_a_clash_says_which_text_it_begins_with(clashed):
     for begin, begun in (("", "It is blue."), ("ours", "It is green.")):
         page = clash_page(browser, begin=begin)
         assert f"{begun}\n\nIt is round.</textarea>" in page.text, begin
-        assert f"{begun} It is round. The form begins with this text." in words_of(page)
+        assert f"{begun} It is round. This one holds The form begins with this text." in words_of(
+            page
+        )
         assert page.text.count("Begin with this text") == 1
 
 
@@ -197,7 +247,7 @@ def test_no_page_shows_an_entry_that_has_expired(notebook):
         assert page.status_code == 200
         assert "four seven" not in page.text
         assert ref not in page.text
-    assert "api 1 entry" in words_of(browser.get("/notebook"))
+    assert "api The API. 1 entry" in words_of(browser.get("/notebook"))
     gone = browser.get("/entry", params={"ref": ref})
     assert gone.status_code == 404
     assert "expired on 23 November 2026; git's history still holds it." in words_of(gone)
@@ -225,7 +275,7 @@ def test_what_links_to_a_section_or_an_entry(notebook):
     write(world, "web", f"It follows from {entry}.")
     browser = world.browser()
     page = browser.get("/notebook/section", params={"name": "api/errors"})
-    assert "Linked from The overview of map History" in words_of(page)
+    assert "Linked from The overview of map History 1 entry" in words_of(page)
     page = browser.get("/entry", params={"ref": f"notebook:{entry}"})
     assert "Linked from 12:00" in words_of(page)
     assert f"It follows from {entry}" in words_of(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ from tests.doors.web.web_world import words_of
 from tests.journals.transcripts.sessions import said
 
 SESSION = "transcripts:claude-code/5e0c-1"
+ROLES = ("user", "assistant", "assistant", "assistant", "user", "user")
 
 
 @pytest.fixture
@@ -32,18 +34,88 @@ def kept(world):
 
 
 def test_nothing_was_said_yet(browser):
-    """Says how to bring it in."""
-    assert "No sessions are kept yet." in words_of(browser.get("/transcripts"))
+    """Says what will stand there, and how to bring it in; there is nothing to narrow."""
+    words = words_of(browser.get("/transcripts"))
+    assert "will stand here, session by session; the box above" in words
+    assert "commonplace import --all" in words
+    assert "Project" not in words
 
 
 def test_sessions_by_day(kept):
     """With client, project and how each began; narrowed by project."""
     browser = kept.browser()
     words = words_of(browser.get("/transcripts"))
-    assert "claude-code harbour 2 messages" in words
+    assert "Claude Code, harbour, 2 messages" in words
     assert "Rename the login form." in words
-    one = words_of(browser.get("/transcripts", params={"project": "/srv/web/app"}))
-    assert "harbour" not in one
+    page = browser.get("/transcripts", params={"project": "/srv/web/app"})
+    assert rows_of(page) == ["Rename the login form."]
+
+
+def rows_of(page):
+    """The titles in a list of sessions."""
+    return re.findall(r'class="open" href="[^"]*">([^<]*)</a>', page.text)
+
+
+def options_of(page, name):
+    """What can be chosen in a list of the page: what is sent, and what it is called."""
+    listed = re.search(rf'<select name="{name}">(.*?)</select>', page.text, re.DOTALL)[1]
+    return re.findall(r'<option value="([^"]*)"(?: selected)?>([^<]*)</option>', listed)
+
+
+def test_what_there_is_can_be_chosen(kept):
+    """Projects, with the sessions of folders in them, and clients, each with how many."""
+    root = Path.cwd() / "harbour"
+    root.mkdir()
+    (root / ".chronicle").touch()  # which marks a project
+    for n, folder in enumerate(("", "docs")):
+        kept.app.transcripts.store.append(
+            "codex",
+            f"0200-{n}",
+            [said(4001 + 2 * n, "Tidy up.", id=f"t{n}", cwd=str(root / folder))],
+        )
+    browser = kept.browser()
+    page = browser.get("/transcripts")
+    assert options_of(page, "client") == [
+        ("", "all"),
+        ("claude-code", "Claude Code (1)"),
+        ("codex", "Codex (3)"),
+    ]
+    assert sorted(options_of(page, "project")) == sorted(
+        [
+            ("", "all"),
+            ("/srv/harbour", "/srv/harbour (1)"),
+            (str(root), f"{root} (2)"),
+            ("/srv/web/app", "app (1)"),
+        ]
+    )
+    page = browser.get("/transcripts", params={"project": str(root), "client": "codex"})
+    assert rows_of(page) == ["Tidy up.", "Tidy up."]
+    assert f'<option value="{root}" selected>' in page.text
+    page = browser.get("/transcripts", params={"project": "/gone", "client": "nobody"})
+    assert "No session is like that." in words_of(page)
+    assert "<option selected>/gone</option>" in page.text
+
+
+def test_a_session_is_called_by_its_task(kept):
+    """In the list and above the conversation; what was only polite is not."""
+    turns = [said(5001, "hi"), said(5002, "Hello!"), said(5003, "Hi, why is the gate open?")]
+    kept.app.transcripts.store.append("codex", "0201", turns)
+    browser = kept.browser()
+    assert "why is the gate open?" in rows_of(browser.get("/transcripts"))
+    page = browser.get("/transcripts/session", params={"ref": "transcripts:codex/0201"})
+    assert "<h1>why is the gate open?</h1>" in page.text
+
+
+def test_who_speaks_is_named_once_for_a_run_of_turns(kept):
+    """And each turn keeps its time and the way to it."""
+    turns = [said(7001 + n, f"Words {n}.", role=who) for n, who in enumerate(ROLES)]
+    kept.app.transcripts.store.append("claude-code", "5e0c-7", turns)
+    ref = "transcripts:claude-code/5e0c-7"
+    page = kept.browser().get("/transcripts/session", params={"ref": ref})
+    authors = re.findall(r'class="author">([^<]*)<', page.text)
+    assert authors == ["You", "Claude Code", "You"]
+    links = re.findall(r'class="at" href="([^"]*)"><time datetime="2026-05-05T', page.text)
+    assert links == [f"/entry?ref={quote(f'{ref}#{n}', safe='')}" for n in range(1, 7)]
 
 
 def test_a_session_is_a_conversation(kept):
@@ -103,9 +175,9 @@ def test_what_a_session_was_given(kept):
     page = browser.get("/transcripts/given", params={"ref": SESSION})
     words = words_of(page)
     assert "Hooks added 1 text; the assistant recalled 1." in words
-    assert "added at SessionStart" in words
+    assert "Added at SessionStart" in words
     assert "&lt;commonplace-brief&gt;the brief &lt;b&gt;" in page.text
-    assert "recalled by mcp__commonplace__recall 1 May" in words
+    assert "Recalled by mcp__commonplace__recall 1 May" in words
     assert "harbour" in words
     assert "found &lt;script&gt;x" in page.text
     assert token not in page.text

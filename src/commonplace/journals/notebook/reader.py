@@ -38,7 +38,7 @@ from commonplace.journals.notebook.names import (
 from commonplace.journals.notebook.replaced import replaced_since_overview
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from datetime import datetime, tzinfo
     from pathlib import Path
@@ -340,6 +340,12 @@ class NotebookReader:
         """Every section that has a file now, by name."""
         files = self.repo.list_files(self.repo.head().commit)
         return sorted(x for path in files if (x := find_section(path)) is not None)
+
+    def read_overviews(self, sections: Sequence[str]) -> dict[str, str]:
+        """The overviews of sections that have a file now, by name; one call of git."""
+        found = self.repo.read_blobs(self.repo.head().commit, [file_of(x) for x in sections])
+        blobs = zip(sections, found, strict=True)
+        return {x: parse_file(y.content).overview for x, y in blobs if y and y.kind == "blob"}
 
     def toc(self, section: str = "", *, depth: int = 1) -> tuple[TocNode, ...]:
         """What lies below a section, or below the root, by name; so many levels of it."""

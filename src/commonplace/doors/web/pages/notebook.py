@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
+from commonplace.core.text import body_of, first_words
 from commonplace.doors.web.visit import Redirect, WebPage
 from commonplace.journals.notebook.format import parse_file
 from commonplace.journals.notebook.names import file_of
@@ -23,10 +25,15 @@ if TYPE_CHECKING:
 DEPTH = 6
 """Levels of sections that the tree shows."""
 
+BEGINNINGS = 300
+"""Sections of which the tree shows how their overview begins."""
+
 STEPS = 20
 """Entries of a history on one page."""
 
+_SIDES = ("ours", "theirs")
 _AROUND = 2
+_BEGINNING = 120
 
 
 def notebook(visit: Visit) -> WebPage:
@@ -35,9 +42,12 @@ def notebook(visit: Visit) -> WebPage:
     nodes: Sequence[TocNode] = ()
     clashes: Sequence[OverviewClash] = ()
     missing, is_elsewhere = "", False
+    begins: dict[str, str] = {}
     try:
         found = wiring.service().reading()
-        nodes = found.toc(depth=DEPTH) if found.list_sections() else ()
+        nodes = found.toc(depth=DEPTH)
+        overviews = found.read_overviews([*islice(_sections(nodes), BEGINNINGS)])
+        begins = {name: visit.shown(_beginning(text)) for name, text in overviews.items()}
         clashes = wiring.service().clashes().list_open()
     except NotFound as exc:
         missing = exc.explained(shows_paths=visit.shows_paths)
@@ -48,11 +58,25 @@ def notebook(visit: Visit) -> WebPage:
         values={
             "current": "notebook",
             "nodes": nodes,
+            "begins": begins,
             "clashes": clashes,
             "missing": missing,
             "is_elsewhere": is_elsewhere,
         },
     )
+
+
+def _sections(nodes: Sequence[TocNode]) -> Iterator[str]:
+    """The names of the sections of a tree, in its order."""
+    for node in nodes:
+        if node.type == "section":
+            yield node.id
+        yield from _sections(node.subsections)
+
+
+def _beginning(overview: str) -> str:
+    """The first words of an overview below its headings."""
+    return first_words(body_of(overview), _BEGINNING) if overview.strip() else ""
 
 
 def section(visit: Visit) -> WebPage:
@@ -90,12 +114,15 @@ def clash(visit: Visit) -> WebPage | Redirect:
             to=visit.url("section", name=read.name),
             notes=("No two versions of it wait to be settled: this is what holds.",),
         )
-    begin = "ours" if visit.value("begin") == "ours" else "theirs"
+    begin = visit.value("begin") if visit.value("begin") in _SIDES else "theirs"
     return _clash_page(visit, found, getattr(found, begin), begin=begin)
 
 
 def settle(visit: Visit) -> Redirect | WebPage:
-    """Put a text in the place of both, if they are those that were shown; what was typed stays."""
+    """Put one of both, or a text, in the place of both, if they are those that were shown.
+
+    What was typed stays.
+    """
     service = visit.app.notebook.service()
     name = visit.value("name")
     text = visit.typed_text(f"settle:{name}")
@@ -107,6 +134,8 @@ def settle(visit: Visit) -> Redirect | WebPage:
                 f"The texts of {found.section} have changed since you opened the page.",
                 hint="Read what they say now, then save once more.",
             )
+        if visit.value("keep") in _SIDES:
+            text = getattr(found, visit.value("keep"))
         if not text.strip():
             raise Invalid("The text is empty.", hint="Write what holds from now on.")
         done = service.resolve(found, text)

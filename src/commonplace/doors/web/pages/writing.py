@@ -36,7 +36,11 @@ def editor(visit: Visit) -> WebPage:
     if path and begun != path and draft.fields.get("overview"):
         what = f"What you began for {visit.shown(opening(begun, _SAID))} is still here."
         return _form(visit, draft, problem=Conflict(what, hint="Write it or empty it first."))
-    return _form(visit, _of_section(visit, draft, path) if path else draft)
+    if path:
+        return _form(visit, _of_section(visit, draft, path))
+    if (kind := find_kind(visit.value("as"))) and not draft.fields.get("overview"):
+        draft = DraftText(text=draft.text, fields={**draft.fields, CHOSEN: kind.name})
+    return _form(visit, draft)
 
 
 def keep_draft(visit: Visit) -> WebPage:
