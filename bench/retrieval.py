@@ -39,7 +39,7 @@ from bench.retrieval_encoder import ENCODERS, open_encoder
 from bench.retrieval_figures import render_archives, render_rows, summed
 from bench.retrieval_label import Label, others_questions, own_questions, render_labels
 from bench.retrieval_library import Library
-from bench.retrieval_now import HALVES, measure_now, measure_updates
+from bench.retrieval_now import CASE_PARTS, measure_now, measure_updates
 from bench.retrieval_own import OWN_SEARCHES, ask_own
 from bench.retrieval_policy import RECALL, grid, overridden
 from bench.retrieval_sweep import render_sweep
@@ -364,9 +364,9 @@ def _now(bench: Bench, chats: Sequence[Archive]) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     for key in bench.configurations:
         encoder = bench.encoder if key == "A" else None
-        for half in HALVES:
+        for case_part in CASE_PARTS:
             with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
-                figures = measure_now(half, folder=Path(folder), encoder=encoder)
+                figures = measure_now(case_part, folder=Path(folder), encoder=encoder)
             print(f"{CONFIGURATIONS[key]}: {figures.line}", flush=True)
             made.append({"part": "now", "configuration": key, **asdict(figures)})
         if chats:

@@ -1,6 +1,6 @@
 """What holds now: whether a later entry comes before the one whose place it takes, and is named.
 
-Invented entries in two halves, one to tune on and one only to measure; never mixes the two.
+Invented entries in three parts, one to tune on and two only to measure; never mixes them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from commonplace.search.policy import Policy
 
 CASES = Path(__file__).with_name("now.json")
-HALVES = ("tune", "measure")
+CASE_PARTS = ("tune", "measure", "fresh")
+"""The last was written by another hand than the rules, before that had read them."""
 ABILITIES = ("knowledge_update", "contradiction_resolution")
 _BEGAN = datetime(2026, 1, 1, 12, tzinfo=UTC)
 _HERE, _ELSEWHERE = "/home/ada/here", "/home/ada/elsewhere"
@@ -48,7 +49,7 @@ class Case(Struct, frozen=True, kw_only=True):
     kind: Why it does, or why not; an `imported` one is of an earlier time than the former.
     """
 
-    half: str
+    part: str
     kind: str
     replaces: bool
     former: str
@@ -66,7 +67,7 @@ class Case(Struct, frozen=True, kw_only=True):
 
 
 class NowFigures(Struct, frozen=True, kw_only=True):
-    """What a half of the cases came to, in numbers of cases.
+    """What a part of the cases came to, in numbers of cases.
 
     Attributes:
         asked: Questions about an entry whose place another took.
@@ -81,7 +82,7 @@ class NowFigures(Struct, frozen=True, kw_only=True):
         misled: Writes, of all, that name an entry whose place they do not take.
     """
 
-    half: str
+    part: str
     asked: int
     first: int
     before: int
@@ -97,7 +98,7 @@ class NowFigures(Struct, frozen=True, kw_only=True):
     def line(self) -> str:
         """The figures in a line."""
         return (
-            f"{self.half}: the newer first {_of(self.first, self.asked)}, "
+            f"{self.part}: the newer first {_of(self.first, self.asked)}, "
             f"before the former {_of(self.before, self.asked)}, "
             f"named {_of(self.said, self.asked)}, wrongly {_of(self.wrong, self.others)}; "
             f"may replace {_of(self.named, self.replacing)}, "
@@ -109,20 +110,20 @@ def _of(part: int, whole: int) -> str:
     return f"{part / whole:.3f} ({part} of {whole})"
 
 
-def read_cases(half: str) -> list[Case]:
-    """The cases of one half."""
-    return [Case(**each) for each in json.loads(CASES.read_text("utf-8")) if each["half"] == half]
+def read_cases(part: str) -> list[Case]:
+    """The cases of one part."""
+    return [Case(**each) for each in json.loads(CASES.read_text("utf-8")) if each["part"] == part]
 
 
-def measure_now(half: str, *, folder: Path, encoder: Encoder | None) -> NowFigures:
-    """Ask and write all cases of one half. encoder: None for words alone."""
-    cases = read_cases(half)
+def measure_now(part: str, *, folder: Path, encoder: Encoder | None) -> NowFigures:
+    """Ask and write all cases of one part. encoder: None for words alone."""
+    cases = read_cases(part)
     first, before, said = _searched(cases, folder / "asked", encoder)
     others, wrong = _beside(cases, folder / "beside", encoder)
     named, misled = _written(cases, folder / "written", encoder)
     replacing = sum(case.replaces for case in cases)
     return NowFigures(
-        half=half,
+        part=part,
         asked=replacing,
         first=first,
         before=before,

@@ -1,24 +1,22 @@
-"""The cases of what holds now: two halves that share no entry, and figures in a line."""
+"""The cases of what holds now: parts that share no entry, and figures in a line."""
 
 from __future__ import annotations
 
-from bench.retrieval_now import HALVES, NowFigures, read_cases
+from bench.retrieval_now import CASE_PARTS, NowFigures, read_cases
 
 
-def test_the_halves_are_never_mixed():
-    """At least 120 cases, half of them to tune on; no sentence stands in both."""
-    tune, measure = (read_cases(half) for half in HALVES)
-    assert len(tune) == len(measure) >= 60
-    texts = [
-        {text for case in half for text in (case.former, case.later)} for half in (tune, measure)
-    ]
-    assert texts[0].isdisjoint(texts[1])
+def test_the_parts_are_never_mixed():
+    """At least 60 cases each; no sentence stands in two of them."""
+    parts = [read_cases(part) for part in CASE_PARTS]
+    assert min(len(cases) for cases in parts) >= 60
+    texts = [{text for case in cases for text in (case.former, case.later)} for cases in parts]
+    assert sum(len(each) for each in texts) == len(set.union(*texts))
 
 
-def test_each_half_has_cases_that_replace_nothing():
+def test_each_part_has_cases_that_replace_nothing():
     """Additions, other aspects, repeats, other senses, imports, other projects, plans."""
-    for half in HALVES:
-        kinds = {case.kind for case in read_cases(half) if not case.replaces}
+    for part in CASE_PARTS:
+        kinds = {case.kind for case in read_cases(part) if not case.replaces}
         assert kinds == {"addition", "aspect", "repeat", "sense", "imported", "project", "plan"}
 
 
@@ -32,7 +30,7 @@ def test_a_newer_one_is_of_a_later_time():
 def test_figures_are_shares_with_their_counts():
     """Of writes that take no place all are counted, of both kinds."""
     made = NowFigures(
-        half="tune", asked=4, first=3, before=4, said=2, others=5, wrong=1, replacing=4, named=2,
+        part="tune", asked=4, first=3, before=4, said=2, others=5, wrong=1, replacing=4, named=2,
         keeping=6, misled=1,
     )  # fmt: skip
     assert "the newer first 0.750 (3 of 4)" in made.line

@@ -80,3 +80,34 @@ def test_a_summary_is_not_the_later_one(find):
     text = "Decided to move hosting of the quokka shop from Fly.io to Hetzner."
     hits = find([FORMER, later(text, covers=("n:9",))])
     assert not any(hit.later for hit in hits)
+
+
+HOURS = "how many hours have I spent on the quokka enclosure"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "author", "first"),
+    [
+        (HOURS, "The quokka enclosure took another evening, 4 hours spent by now.", "user", "n:2"),
+        (HOURS, "The quokka enclosure took another evening, hours well spent.", "user", "n:1"),
+        (HOURS, "The quokka enclosure took another evening, 4 hours spent.", "assistant", "n:1"),
+        (HOURS, "The quokka enclosure has 4 doors.", "user", "n:1"),
+        ("who works on the quokka enclosure", "The quokka enclosure is 9 m long.", "user", "n:1"),
+    ],
+)
+def test_a_turn_with_the_later_number_comes_first_where_one_is_asked_for(
+    find, question, text, author, first
+):
+    """Of one speaker, and only where it has as much of what is asked about."""
+    former = a_doc("n:1", "I have spent 3 hours on the quokka enclosure.", minutes=1)
+    turns = [replace(former, kind="turn", author="user"), later(text, kind="turn", author=author)]
+    hits = find(turns, question)
+    assert [hit.doc.ref for hit in hits if hit.later] == ([] if first == "n:1" else ["n:1"])
+
+
+@pytest.mark.parametrize("text", ["The quokka shop is small.", "The quokka shop has 12 shelves."])
+def test_a_number_is_followed_by_a_number(find, text):
+    """What a thing costs and when it is due are two answers."""
+    hits = find([a_doc("n:1", "The quokka shop is 40 m long.", minutes=1), later(text)],
+                "how long is the quokka shop")  # fmt: skip
+    assert any(hit.later for hit in hits) is ("12" in text)

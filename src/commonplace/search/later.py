@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from commonplace.core.values import ChainLink
 from commonplace.search import policy as numbers
+from commonplace.search.query_features import asks_for_number
 from commonplace.search.statements import (
     answers_alike,
     may_follow,
@@ -57,7 +58,8 @@ def with_later(hits: Sequence[Hit], others: Sequence[Hit] = ()) -> list[Hit]:
     count = Counter(word for hit in looked for word in read_statement(hit.doc.own_text).subject)
     rare = {word for word, docs in count.items() if docs <= numbers.ASKED_RARE}
     after: dict[str, Hit] = {}
-    for follows in (_takes_place, _answers_alike):
+    asks_number = bool(hits) and asks_for_number(hits[0].about)
+    for follows in (_takes_place, _answers_alike, *([_gives_number] if asks_number else [])):
         newest_refs = {hit.doc.ref for hit in after.values()}
         for former in hits[: numbers.LATER_LOOKED_AT]:
             ref = former.doc.ref
@@ -144,6 +146,25 @@ def _answers_alike(former: Hit, later: Sequence[_Later]) -> Hit | None:
     ]
     most = max((each.asked for each in near), default=0)
     return _newest([each.hit for each in near if each.asked == most])
+
+
+def _gives_number(former: Hit, later: Sequence[_Later]) -> Hit | None:
+    """The newest turn of the same speaker that holds as much of the question, and a number."""
+    old, asked = read_statement(former.doc.own_text), read_statement(former.about)
+    if former.doc.kind != numbers.TURN or not old.numbers:
+        return None
+    least = numbers.NUMBER_SHARE * former.score
+    wanted = len(asked.subject & old.subject)
+    return _newest(
+        [
+            hit
+            for hit, says, both in later
+            if hit.score >= least
+            and both >= wanted
+            and hit.doc.author == former.doc.author
+            and says.numbers - old.numbers
+        ]
+    )
 
 
 def _newest(hits: Sequence[Hit]) -> Hit | None:

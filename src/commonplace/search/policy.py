@@ -282,6 +282,10 @@ TAKING_SHARE, FOLLOWING_SHARE = 0.3, 0.5
 """Least score, of a former hit's, of a later one that comes before it: for what the two say, and
 for what is asked alone."""
 
+NUMBER_SHARE = 0.8
+"""Least score, of a former turn's, of a later one that comes before it with another number: of five
+chats of long replies two more questions have the newest first, and no other question loses."""
+
 FOLLOWING_MOST = 3
 """Where more hits than these would follow one, none does: they share a topic and no more."""
 

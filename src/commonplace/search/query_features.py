@@ -23,6 +23,12 @@ _ASKS_TIME = re.compile(
     r"|(?:what|which) (?:day|date|month|year|time|week|season))\b",
     re.IGNORECASE,
 )
+_ASKS_NUMBER = re.compile(
+    r"\b(?:how (?:many|much|long|often|far|old|big|large|fast)|when"
+    r"|(?:what|which) (?:day|date|month|year|time|number|amount|percentage|share|score)"
+    r"|what (?:is|are) (?:\w+ ){1,4}?(?:time|deadline|date|number|score|rate|price|budget|size))\b",
+    re.IGNORECASE,
+)
 _SAYS_I = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b", re.IGNORECASE)
 # What asks for a task or for advice: then preferences and standing instructions matter.
 _ASKS_TASK = re.compile(
@@ -188,6 +194,11 @@ def read_intent(text: str) -> Intent | None:
 def asks_said(question: str) -> bool:
     """Whether a question asks for what was said: "what did I say", "in our last session"."""
     return _ASKS_SAID.search(question) is not None
+
+
+def asks_for_number(question: str) -> bool:
+    """Whether a question asks for a quantity or a time: "how many sources", "what time"."""
+    return _ASKS_NUMBER.search(question) is not None
 
 
 def says_misheard(text: str) -> bool:

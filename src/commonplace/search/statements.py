@@ -250,7 +250,10 @@ def answers_alike(new: Statement, old: Statement) -> bool:
         return False
     if max(len(new.words), len(old.words)) > policy.STATEMENT_WORDS:
         return False
-    return new.changes or new.decides or not new.happened
+    if new.changes or new.decides:
+        return True
+    # "980 a month" and "due on Friday" answer two questions.
+    return not new.happened and bool(new.numbers) == bool(old.numbers)
 
 
 def _repeats(new: Statement, old: Statement) -> bool:
