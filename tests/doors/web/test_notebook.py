@@ -52,7 +52,7 @@ def test_the_tree_shows_how_each_overview_begins(notebook):
     world = notebook()
     write(world, "api", "begun", overview="# The API\n\nIt **listens** on 8000.\n\nMore of it.")
     words = words_of(world.browser().get("/notebook"))
-    assert words.startswith("Notebook api It listens on 8000. More of it. 1 entry, 12:00")
+    assert words.startswith("Notebook api It listens on 8000. 1 entry, 12:00")
 
 
 def test_a_section_is_written_from_its_page(notebook):

@@ -175,7 +175,7 @@ def test_a_file_that_cannot_be_read_is_named(browser):
     user_file().write_text("undo = [", "utf-8")
     page = browser.get("/settings")
     assert page.status_code == 200
-    assert "config.toml" in words_of(page).partition("All of it")[0]
+    assert "config.toml" in words_of(page).partition("General")[0]
     assert "undo.keep_days" in words_of(page)
     assert put(browser, "undo.keep_days", value="7").status_code == 400
     assert toml() == "undo = ["

@@ -45,7 +45,7 @@ def test_sessions_by_day(kept):
     """With client, project and how each began; narrowed by project."""
     browser = kept.browser()
     words = words_of(browser.get("/transcripts"))
-    assert "Claude Code, harbour, 2 messages" in words
+    assert "harbour, Claude Code, 2 messages" in words
     assert "Rename the login form." in words
     page = browser.get("/transcripts", params={"project": "/srv/web/app"})
     assert rows_of(page) == ["Rename the login form."]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cache
 
 from commonplace.config.quick import read_quick
 from commonplace.core.merging import merge_guides, merge_tools
@@ -102,6 +103,7 @@ def build(offers: Mapping[str, tuple[Toolset, dict[str, Any]]]) -> dict[str, Any
     return built
 
 
+@cache
 def offered_tools() -> dict[str, bool]:
     """Every tool that a client may be shown, by name, and whether it only reads."""
     with open(FILE, encoding="utf-8") as file:

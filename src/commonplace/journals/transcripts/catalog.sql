@@ -141,9 +141,9 @@ SELECT sessions.name FROM messages JOIN sessions ON sessions.key = messages.sess
 WHERE messages.client = :client AND messages.id = :id;
 
 -- name: list_rows
--- Where the messages of a session lie, in their order.
+-- Where the messages of a session lie, in their order; a limit below 0 is none.
 SELECT n, start, length, crc FROM messages
-WHERE session = :key AND n BETWEEN :first AND :last ORDER BY n;
+WHERE session = :key AND n BETWEEN :first AND :last ORDER BY n LIMIT :limit;
 
 -- name: list_around
 -- Where a message lies, and the nearest before and after it that say something.

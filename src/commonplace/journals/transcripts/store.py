@@ -182,10 +182,10 @@ class TranscriptStore:
         return self._read(lambda catalog: catalog.find_session(client, session))
 
     def read(
-        self, client: str, session: str, *, first: int = 1, last: int = files.LAST
+        self, client: str, session: str, *, first: int = 1, last: int = files.LAST, limit: int = -1
     ) -> list[Message]:
         """The messages of a session whose numbers lie from first to last, in their order."""
-        return self._read_rows(client, session, "list_rows", first=first, last=last)
+        return self._read_rows(client, session, "list_rows", first=first, last=last, limit=limit)
 
     def read_around(self, client: str, session: str, n: int) -> list[Message]:
         """The message of a number, with the nearest before and after it that say something."""

@@ -228,7 +228,12 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         session = self.find_session(named)
         parts = parse_ref(named)
         n = parts.n if parts else 0
-        messages = self.store.read(session.client, session.name, first=first or max(n - _AROUND, 1))
+        messages = self.store.read(
+            session.client,
+            session.name,
+            first=first or max(n - _AROUND, 1),
+            limit=max(limit, _AROUND + 1) + 1,  # the one that was named is among them
+        )
         if n and not first and n not in {x.n for x in messages}:
             raise no_such(named)
         following = messages[limit].n if len(messages) > limit else 0

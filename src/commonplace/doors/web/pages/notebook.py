@@ -75,8 +75,9 @@ def _sections(nodes: Sequence[TocNode]) -> Iterator[str]:
 
 
 def _beginning(overview: str) -> str:
-    """The first words of an overview below its headings."""
-    return first_words(body_of(overview), _BEGINNING) if overview.strip() else ""
+    """The first line of an overview below its headings."""
+    lines = body_of(overview).strip().splitlines()
+    return first_words(lines[0], _BEGINNING) if lines else ""
 
 
 def section(visit: Visit) -> WebPage:

@@ -5,7 +5,6 @@ Never knows a setting by name, and never writes one but as `commonplace config s
 
 from __future__ import annotations
 
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from commonplace.doors.web.visit import Visit
 
 _SECTIONS = {
-    "": "All of it",
+    "": "General",
     "private": "Private journal",
     "database": "Database of memory",
     "serve": "Server of many users",
@@ -93,7 +92,10 @@ def _page(
     """All of them. refused: The key of one that was not set, to `typed`, because of a problem."""
     read, why = _read(visit)
     wrong = problem or why
-    rows = groupby((_row(visit, row, read) for row in SETTINGS), lambda each: each["section"])
+    sections: dict[str, list[dict[str, Any]]] = {}
+    for row in SETTINGS:
+        title = _title(row.key.rpartition(".")[0])
+        sections.setdefault(title, []).append(_row(visit, row, read))
     status = 200
     if problem is not None:
         status = 503 if isinstance(problem, Unavailable) else 400
@@ -102,7 +104,7 @@ def _page(
         title="Settings",
         values={
             "current": "settings",
-            "sections": [(_title(section), list(of_section)) for section, of_section in rows],
+            "sections": sections,
             "file": str(user_file()),
             "refused": refused,
             "typed": typed,
@@ -119,7 +121,6 @@ def _row(visit: Visit, row: Setting, read: Settings) -> dict[str, Any]:
     first, _, narrowed = origin.partition(NARROWED_BY)
     return {
         "key": row.key,
-        "section": row.key.rpartition(".")[0],
         "help": row.help,
         "value": shown,
         "origin": "your file" if first.startswith(f"{file} ") else first,
