@@ -21,7 +21,7 @@ from bench.logs import insert, make_rows, seen_home
 from bench.searches import Asking, search_figures
 from bench.tag_sentences import HELD_OUT, precision_recall
 from commonplace.core.values import Drop, Put
-from commonplace.journals.chronicle.journal import Chronicle, doc_of
+from commonplace.journals.chronicle.journal import ChronicleJournal, doc_of
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.journals.chronicle.tags import suggest_tags
@@ -96,7 +96,7 @@ def _add_figures(home: Home, sizes: Sizes, scratch: Path) -> list[Figure]:
         _copy(home, scratch / "added.db").close()
         added = ChroniclePlace(path=scratch / "added.db", form="database")
         with closing(
-            Chronicle(added, owner="me", zone=ZONE, clock=lambda: datetime.now(UTC))
+            ChronicleJournal(added, owner="me", zone=ZONE, clock=lambda: datetime.now(UTC))
         ) as chronicle:
             floors, took, events = _take_turns(database, chronicle, rows)
     floor = Spread.of(floors)
@@ -125,7 +125,7 @@ def _copy(home: Home, path: Path) -> sqlite3.Connection:
 
 
 def _take_turns(
-    database: sqlite3.Connection, chronicle: Chronicle, rows: list[Row]
+    database: sqlite3.Connection, chronicle: ChronicleJournal, rows: list[Row]
 ) -> tuple[list[float], list[float], list[Event]]:
     """Milliseconds of bare commits and of adds, each first in every other pair; what was added."""
     floors: list[float] = []

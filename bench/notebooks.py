@@ -28,7 +28,7 @@ from commonplace.journals.notebook.format import (
     render_message,
     summary_of,
 )
-from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.journal import NotebookJournal
 from commonplace.journals.notebook.source import NotebookSource
 from commonplace.journals.notebook.sync import Sync
 from commonplace.search.filing.filing import Filing
@@ -198,8 +198,10 @@ def _write_figure(home: Home, scratch: Path, *, entries: int, times: int) -> Fig
     )
 
 
-def _opened(folder: Path, ledger: Path) -> Notebook:
-    return Notebook(folder, ledger=ledger, owner="me", zone=UTC, clock=utc_now, auto_gc=False)
+def _opened(folder: Path, ledger: Path) -> NotebookJournal:
+    return NotebookJournal(
+        folder, ledger=ledger, owner="me", zone=UTC, clock=utc_now, auto_gc=False
+    )
 
 
 def _read_figures(app: App, *, entries: int, times: int) -> Iterator[Figure]:
@@ -228,7 +230,7 @@ def _sync_figure(home: Home, scratch: Path, *, entries: int) -> Figure:
     """Two clones that both wrote, and a bare repository on this disk: the second one's sync."""
     scratch.mkdir()
     _git(scratch, "clone", "-q", "--bare", str(place_of(home)), "meeting.git")
-    clones: list[Notebook] = []
+    clones: list[NotebookJournal] = []
     for name in ("one", "two"):
         _git(scratch, "clone", "-q", "meeting.git", name)
         clones.append(_opened(scratch / name, scratch / f"{name}.db"))
@@ -254,7 +256,7 @@ def _sync_figure(home: Home, scratch: Path, *, entries: int) -> Figure:
     )
 
 
-def _sync(notes: Notebook) -> None:
+def _sync(notes: NotebookJournal) -> None:
     Sync(notes, remote="origin").run()
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from bench.notebooks import RARE, RARE_ENTRIES, write_notebook
 
-from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.journal import NotebookJournal
 
 
 def test_a_notebook_of_the_bench_is_the_products_own(tmp_path):
@@ -14,7 +14,7 @@ def test_a_notebook_of_the_bench_is_the_products_own(tmp_path):
     heads = []
     for name in ("one", "two"):
         write_notebook(tmp_path / name, 600)
-        notes = Notebook(
+        notes = NotebookJournal(
             tmp_path / name,
             ledger=tmp_path / f"{name}.db",
             owner="me",

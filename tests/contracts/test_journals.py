@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.journals.chronicle.journal import Author, Chronicle
+from commonplace.journals.chronicle.journal import Author, ChronicleJournal
 from commonplace.journals.chronicle.pages import ChroniclePages
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
@@ -19,7 +19,7 @@ from commonplace.journals.memory.journal import MemoryJournal
 from commonplace.journals.memory.pages import MemoryPages
 from commonplace.journals.memory.records import RecordDraft, ref_of
 from commonplace.journals.memory.source import MemorySource
-from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.journal import NotebookJournal
 from commonplace.journals.notebook.pages import NotebookPages
 from commonplace.journals.notebook.source import NotebookSource
 from commonplace.journals.private.journal import PrivateJournal
@@ -95,7 +95,7 @@ class ChronicleLaws(SourceContract, PagesContract):
         numbers = itertools.count()
 
         def open_journal():
-            made = Chronicle(
+            made = ChronicleJournal(
                 ChroniclePlace(path=tmp_path / self.form, form=self.form),
                 owner="me",
                 zone=UTC,
@@ -131,7 +131,7 @@ class TestNotebook(SourceContract, PagesContract):
     @pytest.fixture
     def journal(self, tmp_path, clock, opened):
         def open_journal(ledger):
-            made = Notebook(
+            made = NotebookJournal(
                 tmp_path / "notebook", owner="me", zone=UTC, clock=clock, ledger=tmp_path / ledger
             )
             opened.append(made)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Since
-from commonplace.journals.chronicle.journal import Author, Chronicle
+from commonplace.journals.chronicle.journal import Author, ChronicleJournal
 from commonplace.journals.chronicle.pages import ChroniclePages
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
@@ -33,7 +33,7 @@ OFFSETS = [timedelta(0), timedelta(hours=1), timedelta(days=3), timedelta(days=3
 
 def _chronicle(folder, form):
     numbers = itertools.count()
-    chronicle = Chronicle(
+    chronicle = ChronicleJournal(
         ChroniclePlace(path=folder / form, form=form),
         owner="me",
         zone=UTC,

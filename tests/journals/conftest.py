@@ -108,12 +108,12 @@ class Book:
 
     def open(self, folder: Path | None = None, **settings):
         """A notebook over this folder, or another; made if it is not there."""
-        from commonplace.journals.notebook.journal import Notebook
+        from commonplace.journals.notebook.journal import NotebookJournal
 
         settings = {"owner": "me", "zone": UTC, "clock": lambda: self.now, **settings}
         folder = folder or self.folder
         ledger = self._ledgers / f"{len(self._opened)}.db"
-        self._opened.append(Notebook(folder, **{"ledger": ledger, **settings}))
+        self._opened.append(NotebookJournal(folder, **{"ledger": ledger, **settings}))
         self._opened[-1].init()
         return self._opened[-1]
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.patience import PATIENCE_S, until
 
-from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.journal import NotebookJournal
 from commonplace.journals.notebook.repair import find_problems, repair
 
 SECTIONS = ("s0", "s1", "d/s2")
@@ -57,7 +57,7 @@ class Office:
         self.stop = folder / "stop"
         self.base = folder
         self.random = random.Random(seed)
-        self.notes = Notebook(
+        self.notes = NotebookJournal(
             self.folder,
             ledger=folder / "person.db",
             owner="me",

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.former_texts import former_in
 
 from commonplace.journals.chronicle.imports import parse_export
-from commonplace.journals.chronicle.journal import Author, Chronicle
+from commonplace.journals.chronicle.journal import Author, ChronicleJournal
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.journals.chronicle.trust import TrustedLogs
@@ -51,7 +51,7 @@ class ChronicleWorld:
         self.clock = FrozenClock(now)
         self.project = project
         self.path = path or home / "chronicle.db"
-        self.chronicle = Chronicle(
+        self.chronicle = ChronicleJournal(
             ChroniclePlace(path=self.path, form="tree" if self.path.is_dir() else "database"),
             owner="me",
             zone=LOS_ANGELES,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.former_texts import former_in
 
-from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.journal import NotebookJournal
 from commonplace.journals.notebook.source import NotebookSource
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
@@ -33,7 +33,7 @@ class NotebookWorld:
         self, folder: Path, *, slot: ReadySlot | None = None, made: bool = True, **settings: Any
     ) -> None:
         self.clock = FrozenClock(NOW)
-        self.notebook = Notebook(
+        self.notebook = NotebookJournal(
             folder / "notebook",
             ledger=folder / "ledger.db",
             owner="me",

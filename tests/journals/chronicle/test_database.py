@@ -18,7 +18,7 @@ from tests.sampled import sampled
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.values import Interval
-from commonplace.journals.chronicle.journal import Author, Chronicle, author_here
+from commonplace.journals.chronicle.journal import Author, ChronicleJournal, author_here
 from commonplace.journals.chronicle.places import ChroniclePlace
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
@@ -41,7 +41,7 @@ MESSAGES = {
 CURRENT = ["D1", "D2"]
 OLD = [x for x in MESSAGES if x not in CURRENT]
 
-_OPENED: list[Chronicle] = []
+_OPENED: list[ChronicleJournal] = []
 
 
 @pytest.fixture(autouse=True)
@@ -58,18 +58,18 @@ def path(tmp_path) -> Path:
     return tmp_path / "data" / "chronicle.db"
 
 
-def opened(path: Path, **settings) -> Chronicle:
+def opened(path: Path, **settings) -> ChronicleJournal:
     """A chronicle over a database, in Chicago."""
     settings = {"owner": "me", "author": AUTHOR, "clock": lambda: NOW, **settings}
     _OPENED.append(
-        Chronicle(
+        ChronicleJournal(
             ChroniclePlace(path=path, form="database"), zone=ZoneInfo("America/Chicago"), **settings
         )
     )
     return _OPENED[-1]
 
 
-def messages(chronicle: Chronicle, **asked) -> list[str]:
+def messages(chronicle: ChronicleJournal, **asked) -> list[str]:
     """The messages of a page."""
     return [x.message for x in chronicle.list_events(**asked).events]
 

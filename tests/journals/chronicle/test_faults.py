@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
-from commonplace.journals.chronicle.journal import Author, Chronicle
+from commonplace.journals.chronicle.journal import Author, ChronicleJournal
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
 
@@ -25,7 +25,7 @@ NOW = datetime(2026, 11, 21, 23, 19, 45, tzinfo=UTC)
 GENERATIONS = ["new", "D1", "D2"]
 
 
-_OPENED: list[Chronicle] = []
+_OPENED: list[ChronicleJournal] = []
 
 
 @pytest.fixture(autouse=True)
@@ -42,16 +42,16 @@ def path(tmp_path) -> Path:
     return tmp_path / "data" / "chronicle.db"
 
 
-def opened(path: Path, **settings) -> Chronicle:
+def opened(path: Path, **settings) -> ChronicleJournal:
     """A chronicle that waits a tenth of a second for a lock."""
     return opened_at(ChroniclePlace(path=path, form="database"), **settings)
 
 
-def opened_at(place: ChroniclePlace, **settings) -> Chronicle:
+def opened_at(place: ChroniclePlace, **settings) -> ChronicleJournal:
     """The same of any place."""
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
     settings = {"owner": "me", "author": author, "clock": lambda: NOW, "zone": UTC, **settings}
-    _OPENED.append(Chronicle(place, **{"patience_s": 0.1, **settings}))
+    _OPENED.append(ChronicleJournal(place, **{"patience_s": 0.1, **settings}))
     return _OPENED[-1]
 
 

@@ -17,7 +17,7 @@ from tests.sampled import sampled
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavailable
 from commonplace.core.project_folders import ProjectFolders
 from commonplace.core.values import Interval
-from commonplace.journals.chronicle.journal import Author, Chronicle
+from commonplace.journals.chronicle.journal import Author, ChronicleJournal
 from commonplace.journals.chronicle.markdown_tree import parse_file, render_file
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
@@ -44,7 +44,7 @@ shipped it
 """
 
 
-_OPENED: list[Chronicle] = []
+_OPENED: list[ChronicleJournal] = []
 
 
 @pytest.fixture(autouse=True)
@@ -61,12 +61,12 @@ def folder(tmp_path):
     return tmp_path / "tree"
 
 
-def opened(folder, **settings) -> Chronicle:
+def opened(folder, **settings) -> ChronicleJournal:
     """A chronicle over a tree, in Chicago."""
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
     settings = {"owner": "me", "author": author, "clock": lambda: NOW, **settings}
     _OPENED.append(
-        Chronicle(
+        ChronicleJournal(
             ChroniclePlace(path=folder, form="tree"), zone=ZoneInfo("America/Chicago"), **settings
         )
     )

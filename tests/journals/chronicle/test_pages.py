@@ -11,7 +11,7 @@ import pytest
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.values import EntryPreview, Page
-from commonplace.journals.chronicle.journal import Author, Chronicle
+from commonplace.journals.chronicle.journal import Author, ChronicleJournal
 from commonplace.journals.chronicle.pages import ChroniclePages
 from commonplace.journals.chronicle.places import ChroniclePlace
 
@@ -26,7 +26,7 @@ def opened(tmp_path):
 
     def open_chronicle(form="database", path=None):
         numbers = itertools.count(1)
-        chronicle = Chronicle(
+        chronicle = ChronicleJournal(
             ChroniclePlace(path=path or tmp_path / f"chronicle.{form}", form=form),
             owner="me",
             zone=UTC,

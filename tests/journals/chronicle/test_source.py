@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.values import Doc, Drop, Put, Since
 from commonplace.journals.chronicle.entry_stamps import LocalWrites
-from commonplace.journals.chronicle.journal import Author, Chronicle, doc_of
+from commonplace.journals.chronicle.journal import Author, ChronicleJournal, doc_of
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
 
@@ -27,7 +27,7 @@ NOW = datetime(2026, 11, 21, 23, 19, 45, tzinfo=UTC)
 OLD_NS = 1_600_000_000 * 10**9
 
 
-_OPENED: list[Chronicle] = []
+_OPENED: list[ChronicleJournal] = []
 
 
 @pytest.fixture(autouse=True)
@@ -44,11 +44,11 @@ def path(tmp_path) -> Path:
     return tmp_path / "chronicle.db"
 
 
-def opened(path: Path, form: str = "database") -> Chronicle:
+def opened(path: Path, form: str = "database") -> ChronicleJournal:
     """A chronicle in UTC."""
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
     place = ChroniclePlace(path=path, form=form)
-    _OPENED.append(Chronicle(place, owner="me", author=author, clock=lambda: NOW, zone=UTC))
+    _OPENED.append(ChronicleJournal(place, owner="me", author=author, clock=lambda: NOW, zone=UTC))
     return _OPENED[-1]
 
 

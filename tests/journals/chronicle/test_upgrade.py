@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import Invalid, NotFound, Unavailable
-from commonplace.journals.chronicle.journal import Author, Chronicle
+from commonplace.journals.chronicle.journal import Author, ChronicleJournal
 from commonplace.journals.chronicle.layouts import detect, event_of
 from commonplace.journals.chronicle.places import ChroniclePlace
 
@@ -26,7 +26,7 @@ OLD = [*GOLDEN["SCRIPTS"], *GOLDEN["COPIES"]]
 OLD.remove("D2")
 
 
-_OPENED: list[Chronicle] = []
+_OPENED: list[ChronicleJournal] = []
 
 
 @pytest.fixture(autouse=True)
@@ -43,11 +43,11 @@ def path(tmp_path) -> Path:
     return tmp_path / "chronicle.db"
 
 
-def opened(path: Path, form: str = "database", **settings) -> Chronicle:
+def opened(path: Path, form: str = "database", **settings) -> ChronicleJournal:
     """A chronicle in UTC."""
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
     settings = {"owner": "me", "author": author, "clock": lambda: NOW, "zone": UTC, **settings}
-    _OPENED.append(Chronicle(ChroniclePlace(path=path, form=form), **settings))
+    _OPENED.append(ChronicleJournal(ChroniclePlace(path=path, form=form), **settings))
     return _OPENED[-1]
 
 
@@ -67,7 +67,7 @@ def said_by(event) -> tuple:
     return x.instant, x.message, x.tags, x.hostname, x.username, x.directory
 
 
-def parts(chronicle: Chronicle) -> list[tuple]:
+def parts(chronicle: ChronicleJournal) -> list[tuple]:
     """What every entry says, but for its id and its stamp."""
     return [said_by(x) for x in chronicle.list_events(limit=100).events]
 

@@ -18,7 +18,7 @@ from tests.sampled import sampled
 
 from commonplace.core.values import Interval
 from commonplace.index.scoring.stems import folded_words
-from commonplace.journals.chronicle.journal import Chronicle
+from commonplace.journals.chronicle.journal import ChronicleJournal
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.words import Words
 
@@ -36,7 +36,7 @@ def opened(tmp_path):
             if generation:
                 GOLDEN["make"](generation, path)
             place = ChroniclePlace(path=path, form=form)
-            made = Chronicle(place, owner="me", zone=UTC, clock=lambda: NOW)
+            made = ChronicleJournal(place, owner="me", zone=UTC, clock=lambda: NOW)
             closing.callback(made.close)
             return made
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tests.repositories import git
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.journal import NotebookJournal
 from commonplace.journals.notebook.sync import Sync
 
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ class Team:
         """The folder of one person's clone."""
         return self.folder / NAMES[which]
 
-    def open(self, which: int, folder: Path | None = None, **settings) -> Notebook:
+    def open(self, which: int, folder: Path | None = None, **settings) -> NotebookJournal:
         """A notebook over a clone, with a ledger of its own."""
         own = {
             "ledger": self.folder / f"{NAMES[which]}.db",
             "author": f"{NAMES[which]} <{NAMES[which].lower()}@example.org>",
             "auto_gc": False,
         }
-        return Notebook(
+        return NotebookJournal(
             folder or self.place(which),
             **{"owner": "me", "zone": UTC, "clock": lambda: self.now, **own, **settings},
         )

@@ -14,7 +14,7 @@ from commonplace.journals.notebook.branching import Branching
 from commonplace.journals.notebook.conflicts import Clashes
 from commonplace.journals.notebook.forget import NotebookHistory
 from commonplace.journals.notebook.format import version_of
-from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.journal import NotebookJournal
 from commonplace.journals.notebook.sync import list_half_made
 from commonplace.journals.notebook.work_tree import WorkTree
 from commonplace_testing import FrozenClock
@@ -23,7 +23,7 @@ from commonplace_testing import FrozenClock
 @pytest.fixture
 def book(tmp_path):
     """A notebook whose section `api` has an overview."""
-    made = Notebook(
+    made = NotebookJournal(
         tmp_path / "notebook",
         ledger=tmp_path / "ledgers" / "ledger.db",
         owner="me",

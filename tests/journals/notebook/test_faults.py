@@ -17,7 +17,7 @@ from tests.patience import PATIENCE_S
 from tests.sampled import sampled
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.journal import NotebookJournal
 from commonplace.journals.notebook.write import OverviewConflict
 
 _WRITER = """
@@ -162,8 +162,8 @@ class Play:
         self.notes = [self.open(n) for n in (0, 1)]
         self.notes[0].init()
 
-    def open(self, which: int) -> Notebook:
-        return Notebook(
+    def open(self, which: int) -> NotebookJournal:
+        return NotebookJournal(
             self.folder, ledger=self.ledgers[which], owner="me", zone=UTC, clock=lambda: self.now
         )
 

@@ -13,7 +13,7 @@ from tests.patience import until
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.values import Put
 from commonplace.journals.notebook.format import version_of
-from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.journal import NotebookJournal
 from commonplace.journals.notebook.source import changes_of
 from commonplace.journals.notebook.write import OverviewConflict
 
@@ -356,7 +356,9 @@ def test_what_a_write_gives_the_index(book):
 def test_no_notebook_is_told_with_the_next_step(tmp_path):
     """Looking for one makes nothing."""
     folder = tmp_path / "nowhere"
-    notes = Notebook(folder, ledger=tmp_path / "l.db", owner="me", zone=UTC, clock=datetime.now)
+    notes = NotebookJournal(
+        folder, ledger=tmp_path / "l.db", owner="me", zone=UTC, clock=datetime.now
+    )
     assert not notes.exists
     with pytest.raises(NotFound, match="commonplace notebook init"):
         notes.read_section("a")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import OpensRefs, Portable, Source
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.values import Finding
-    from commonplace.journals.chronicle.journal import Author, Chronicle
+    from commonplace.journals.chronicle.journal import Author, ChronicleJournal
     from commonplace.journals.chronicle.source import ChronicleSource
     from commonplace.verbs.chronicle.amend import ChronicleAmender
     from commonplace.verbs.chronicle.service import ChronicleService
@@ -40,9 +40,9 @@ class ChronicleWiring:
         self.wiring = context.wiring
 
     @locked_cached_property
-    def journal(self) -> Chronicle:
+    def journal(self) -> ChronicleJournal:
         """Chronicle on its own database, wherever that is."""
-        from commonplace.journals.chronicle.journal import Chronicle
+        from commonplace.journals.chronicle.journal import ChronicleJournal
         from commonplace.journals.chronicle.places import resolve_chronicle
 
         context, settings = self._context, self._context.settings
@@ -52,7 +52,7 @@ class ChronicleWiring:
             data_home=_folder(os.environ.get("XDG_DATA_HOME")),
             home=context.user_home,
         )
-        return Chronicle(
+        return ChronicleJournal(
             place,
             owner=settings.owner,
             zone=settings.timezone,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from commonplace.app.owner_context import OwnerContext
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.values import Finding
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.notebook.ends import NotebookEnds
     from commonplace.verbs.notebook.service import NotebookService
@@ -37,13 +37,13 @@ class NotebookWiring:
         self._folder = context.settings.notebook.path or context.folder / "notebook"
 
     @locked_cached_property
-    def journal(self) -> Notebook:
+    def journal(self) -> NotebookJournal:
         """The notebook of this owner, there or not."""
-        from commonplace.journals.notebook.journal import Notebook
+        from commonplace.journals.notebook.journal import NotebookJournal
 
         context, settings, folder = self._context, self._context.settings, self._folder
         place = sha256_hex(str(folder).encode("utf-8", "surrogateescape"))[:8]
-        return Notebook(
+        return NotebookJournal(
             folder,
             ledger=context.folder / "ledgers" / f"{place}.db",
             owner=settings.owner,

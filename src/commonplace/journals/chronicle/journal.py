@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Author",
-    "Chronicle",
+    "ChronicleJournal",
     "Event",
     "EventAdded",
     "EventPage",
@@ -122,7 +122,7 @@ class EventPage(Struct, frozen=True, kw_only=True):
     cursor: str = ""
 
 
-class Chronicle:
+class ChronicleJournal:
     """What one owner did and when, in the storage that chronicle itself reads and writes.
 
     Thread-safe.

@@ -14,7 +14,7 @@ from commonplace.journals.chronicle.event import JOURNAL, KIND, UNKNOWN
 
 if TYPE_CHECKING:
     from commonplace.journals.chronicle.event import Event
-    from commonplace.journals.chronicle.journal import Chronicle
+    from commonplace.journals.chronicle.journal import ChronicleJournal
 
 
 class ChroniclePages:
@@ -24,7 +24,7 @@ class ChroniclePages:
     kinds = (KIND,)
     ref_form = f"{JOURNAL}:<id>"
 
-    def __init__(self, chronicle: Chronicle) -> None:
+    def __init__(self, chronicle: ChronicleJournal) -> None:
         self._chronicle = chronicle
 
     def place_of(self, scope: str) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from commonplace.core.import_notes import NotesImport
-    from commonplace.journals.chronicle.journal import Chronicle
+    from commonplace.journals.chronicle.journal import ChronicleJournal
 
 _AT_ONCE = 5_000
 _WRITTEN_AT_ONCE = 500
@@ -71,7 +71,7 @@ class PortableChronicle:
     journal = JOURNAL
     item_type: Any = PortableEvent
 
-    def __init__(self, chronicle: Chronicle) -> None:
+    def __init__(self, chronicle: ChronicleJournal) -> None:
         self._store = chronicle.store
 
     def is_empty(self) -> bool:

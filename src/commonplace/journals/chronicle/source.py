@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Change, Since
     from commonplace.journals.chronicle.event import Event
-    from commonplace.journals.chronicle.journal import Chronicle
+    from commonplace.journals.chronicle.journal import ChronicleJournal
 
 _AT_ONCE = 500
 _UNREADABLE = "unreadable"
@@ -38,7 +38,7 @@ class ChronicleSource:
     cheap_mark = False
     exact_mark = False
 
-    def __init__(self, chronicle: Chronicle) -> None:
+    def __init__(self, chronicle: ChronicleJournal) -> None:
         self._store = chronicle.store
         self._zone = chronicle.zone
         self._logged: set[str] = set()

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.journals.git.repo import Head
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.journals.notebook.tree_merge import Clash
 
 _TRIES = 10
@@ -97,11 +97,12 @@ class Branching:
     Its verbs raise Conflict, Invalid, NotFound, Denied or Unavailable where they are refused.
 
     Args:
-        notebook: Whose.
         sleep: Waits so many seconds before another try.
     """
 
-    def __init__(self, notebook: Notebook, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, notebook: NotebookJournal, *, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         self._notebook = notebook
         self._repo = notebook.repo
         self._sleep = sleep

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from commonplace.journals.git.commit import CommitDraft
     from commonplace.journals.git.repo import GitRepository
     from commonplace.journals.notebook.commit_drafts import Signature
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.journals.notebook.tree_merge import Clash
 
 OPEN = "refs/commonplace/conflicts"
@@ -117,7 +117,7 @@ class Clashes:
     What reads or settles them raises Unavailable or Denied where git or the disk refuses.
     """
 
-    def __init__(self, notebook: Notebook) -> None:
+    def __init__(self, notebook: NotebookJournal) -> None:
         self._notebook = notebook
         self._repo = notebook.repo
 

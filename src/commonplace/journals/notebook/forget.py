@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.journals.git.repo import GitRepository, Head
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.journal import NotebookJournal
 
 _MESSAGE = b"An entry was forgotten.\n\nCommonplace: forgotten\n"
 _WHY = "commonplace forget"
@@ -61,7 +61,7 @@ class NotebookHistory:
     Its verbs raise Unavailable or Denied where git or the disk refuses.
     """
 
-    def __init__(self, notebook: Notebook) -> None:
+    def __init__(self, notebook: NotebookJournal) -> None:
         self._notebook = notebook
 
     def forget(

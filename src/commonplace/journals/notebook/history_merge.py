@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from commonplace.journals.git.commit import CommitDraft
     from commonplace.journals.notebook.format import CommitMessage
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.journals.notebook.ledger import Ledger
     from commonplace.journals.notebook.tree_merge import MergedTree
 
@@ -34,7 +34,7 @@ class HistoryMerge(Struct, frozen=True, kw_only=True):
         ledger: A copy that follows what is made: the history alone says what is to be counted.
     """
 
-    notebook: Notebook
+    notebook: NotebookJournal
     place: str
     ledger: Ledger
 

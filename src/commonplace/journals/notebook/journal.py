@@ -58,7 +58,7 @@ _SAMPLE = "17"
 _MANY = 27
 
 
-class Notebook(NotebookReader):
+class NotebookJournal(NotebookReader):
     """One owner's notebook in one git repository. Thread-safe; several processes may write.
 
     Its verbs raise Invalid, NotFound, Conflict, Denied or Unavailable where they are refused.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.import_notes import NotesImport
     from commonplace.journals.git.repo import GitRepository
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.journal import NotebookJournal
 
 WHOLE = "@"
 """By which an import notes that it made the whole notebook."""
@@ -110,7 +110,7 @@ class PortableNotebook:
     journal = JOURNAL
     item_type: Any = PortableStep
 
-    def __init__(self, notebook: Notebook) -> None:
+    def __init__(self, notebook: NotebookJournal) -> None:
         self._notebook = notebook
         self._folder = notebook.folder
 
@@ -242,7 +242,7 @@ def find_whole(folder: Path) -> str:
     return f"{refs} changed" if changes or repo.git.run(["remote"]).out else refs
 
 
-def take_out(notebook: Notebook) -> None:
+def take_out(notebook: NotebookJournal) -> None:
     """Move a notebook out of its folder, in one step."""
     notebook.close()
     temporary = _temporary_of(notebook.folder)
@@ -252,7 +252,7 @@ def take_out(notebook: Notebook) -> None:
         sync_folder(notebook.folder.parent)
 
 
-def finish_taking_out(notebook: Notebook) -> None:
+def finish_taking_out(notebook: NotebookJournal) -> None:
     """Leave an empty repository in its place, and nothing of it; may be called again."""
     if not is_repository(notebook.folder):
         init_repository(notebook.folder)

@@ -107,7 +107,7 @@ def entry_at(line: EntryLine, content: bytes) -> NotebookEntry:
 
 
 class NotebookReader:
-    """One owner's notebook in one git repository, to be read; see `Notebook`.
+    """One owner's notebook in one git repository, to be read; see `NotebookJournal`.
 
     What reads it raises Invalid for what no notebook has, NotFound for what this one has not, and
     Unavailable or Denied where git or the disk refuses.

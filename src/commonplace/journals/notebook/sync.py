@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from commonplace.journals.git.commit import CommitDraft
     from commonplace.journals.git.remote import Remote
     from commonplace.journals.git.repo import GitRepository, Head
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.journals.notebook.ledger import Ledger
     from commonplace.journals.notebook.tree_merge import Clash, MergedTree
 
@@ -136,7 +136,7 @@ class Sync:
 
     def __init__(
         self,
-        notebook: Notebook,
+        notebook: NotebookJournal,
         *,
         remote: str,
         accept_loss: bool = False,
@@ -219,7 +219,13 @@ class _Meeting:
     """
 
     def __init__(
-        self, notebook: Notebook, head: Head, remote: Remote, theirs: str, *, accepts_loss: bool
+        self,
+        notebook: NotebookJournal,
+        head: Head,
+        remote: Remote,
+        theirs: str,
+        *,
+        accepts_loss: bool,
     ) -> None:
         self._notebook = notebook
         self._repo = notebook.repo

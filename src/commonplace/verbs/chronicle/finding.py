@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.core.values import Hit
-    from commonplace.journals.chronicle.journal import Chronicle, Event
+    from commonplace.journals.chronicle.journal import ChronicleJournal, Event
     from commonplace.search.finder import Finder
     from commonplace.verbs.chronicle.question import AskedWhen
 
@@ -119,7 +119,7 @@ class ChronicleFinder(Struct, frozen=True, kw_only=True):
         replaced: When those of some entries were replaced that were by one that is gone, by ref.
     """
 
-    chronicle: Chronicle
+    chronicle: ChronicleJournal
     finder: Finder
     replaced: Callable[[Sequence[str]], Mapping[str, float]]
 

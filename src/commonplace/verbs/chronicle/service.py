@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.core.former_texts import FormerTexts
     from commonplace.core.values import Hit
-    from commonplace.journals.chronicle.journal import Chronicle, Event, EventAdded
+    from commonplace.journals.chronicle.journal import ChronicleJournal, Event, EventAdded
     from commonplace.journals.chronicle.log_config import LogConfig
     from commonplace.journals.chronicle.log_lines import ProjectLogs
     from commonplace.journals.chronicle.trust import TrustedLogs
@@ -97,7 +97,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         replaced: When those of some entries were replaced that were by one that is gone, by ref.
     """
 
-    chronicle: Chronicle
+    chronicle: ChronicleJournal
     filing: Filing
     finder: Finder
     clock: Clock

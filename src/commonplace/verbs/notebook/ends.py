@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.time_book import TimeBook
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.journal import NotebookJournal
 
 
 class NotebookEnds(Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class NotebookEnds(Struct, frozen=True, kw_only=True):
         unfile: Takes refs out of the index.
     """
 
-    notebook: Notebook
+    notebook: NotebookJournal
     book: TimeBook
     replaced: TimeBook
     unfile: Callable[[Sequence[str]], object]

@@ -14,7 +14,7 @@ from commonplace.search.two_questions import ComparedTexts, TwoQuestionHit
 
 if TYPE_CHECKING:
     from commonplace.core.values import Doc, Filter
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.journals.notebook.ledger import EntryLine
     from commonplace.search.two_questions import TwoQuestionFinder, TwoQuestions
 
@@ -23,7 +23,11 @@ NotebookHit: TypeAlias = "tuple[TwoQuestionHit, str, EntryLine | None]"
 
 
 def find(
-    notebook: Notebook, finder: TwoQuestionFinder, questions: TwoQuestions, *, branch: str = ""
+    notebook: NotebookJournal,
+    finder: TwoQuestionFinder,
+    questions: TwoQuestions,
+    *,
+    branch: str = "",
 ) -> tuple[list[NotebookHit], tuple[str, ...]]:
     """The best entries and overviews, and the search's notes.
 
@@ -42,7 +46,7 @@ def find(
     return hits, found.notes
 
 
-def _narrowed(where: Filter, notebook: Notebook, branch: str) -> Filter:
+def _narrowed(where: Filter, notebook: NotebookJournal, branch: str) -> Filter:
     """A filter that admits only what one branch holds; of another than the own one entries alone.
 
     branch: Empty for every local one. Raises: NotFound.
@@ -57,7 +61,7 @@ def _narrowed(where: Filter, notebook: Notebook, branch: str) -> Filter:
 
 
 def _compared_texts(
-    notebook: Notebook, doc: Doc, places: dict[str, tuple[str, EntryLine | None]]
+    notebook: NotebookJournal, doc: Doc, places: dict[str, tuple[str, EntryLine | None]]
 ) -> ComparedTexts | None:
     """Both sides of a doc, and where it is now; None for an entry that is gone."""
     section, _, entry_id = doc.ref.removeprefix("notebook:").partition("#")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.core.import_notes import NotesImport
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.journal import NotebookJournal
 
 Progress: TypeAlias = "Callable[[int, int], None] | None"
 """Called with (done, still to do)."""
@@ -63,7 +63,7 @@ def parse_older_json(text: str, name: str) -> tuple[list[OldEntry], list[str]]:
 
 
 def import_entries(
-    notebook: Notebook,
+    notebook: NotebookJournal,
     entries: Sequence[OldEntry],
     left_out: list[str],
     noting: NotesImport,
@@ -88,7 +88,9 @@ def import_entries(
     return added, repeated
 
 
-def _import(notebook: Notebook, old: OldEntry, notes: list[str], noting: NotesImport) -> bool:
+def _import(
+    notebook: NotebookJournal, old: OldEntry, notes: list[str], noting: NotesImport
+) -> bool:
     """Write one entry; whether it is new. Its overview goes with it where there is none yet.
 
     One that was taken back is shown again.

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerTexts
     from commonplace.core.import_notes import NotesImport
     from commonplace.journals.notebook.conflicts import Clashes, OverviewClash
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.journals.notebook.names import SectionAddress
     from commonplace.journals.notebook.write import WrittenEntry
     from commonplace.search.filing.filing import Filing
@@ -106,7 +106,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         note_ends: Notes when entries expire, for what sweeps them.
     """
 
-    notebook: Notebook
+    notebook: NotebookJournal
     filing: Callable[[], Filing]
     finder: Callable[[], TwoQuestionFinder]
     clock: Clock
@@ -149,7 +149,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         session = current_session()
         return self.process_reads if session is None else session.kept(Reads)
 
-    def reading(self) -> Notebook:
+    def reading(self) -> NotebookJournal:
         """The notebook to be read. Raises: NotFound where there is none."""
         if self.is_own and not self.notebook.exists:
             raise NotFound(
@@ -157,7 +157,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             )
         return self.notebook
 
-    def writing(self) -> Notebook:
+    def writing(self) -> NotebookJournal:
         """The notebook to be written in, made where it is our own and not there yet."""
         if self.is_own and not self.notebook.exists:
             self.init()
@@ -534,7 +534,7 @@ def _section_of(path: str) -> str:
     return parse_section(path.strip().removeprefix("notebook:"))
 
 
-def _entry_of(notebook: Notebook, ref: str) -> SectionAddress:
+def _entry_of(notebook: NotebookJournal, ref: str) -> SectionAddress:
     """The entry that a ref names, to be superseded. Raises: Invalid for an overview."""
     address = parse_address(ref)
     if not address.entry:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from commonplace.doors.web.visit import Visit
     from commonplace.journals.notebook.conflicts import OverviewClash
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.journals.notebook.ledger import EntryLine
     from commonplace.journals.notebook.reader import TocNode
 
@@ -183,7 +183,7 @@ def _clash_page(
 
 
 def _steps(
-    visit: Visit, found: Notebook, name: str, lines: Sequence[EntryLine]
+    visit: Visit, found: NotebookJournal, name: str, lines: Sequence[EntryLine]
 ) -> Iterator[dict[str, object]]:
     """Each entry with what it changed; the last of the lines is only compared with."""
     overviews = []
