@@ -22,7 +22,7 @@ MOST_LONG_FUNCTIONS = 30
 """Functions of `src` that may have more lines than `LONG_FUNCTION`."""
 
 ROOMS = {
-    "src/commonplace": 1500,
+    "src/commonplace": 2500,
     "src/commonplace/app": 5250,
     "src/commonplace/config": 2000,
     "src/commonplace/core": 10550,
