@@ -128,16 +128,16 @@ OWN_SEARCHES = (
     OwnSearch(
         name="search_journal",
         write=_write_private,
-        ask=lambda app, text: app.private.tools.search_journal(query=text, limit=LIMIT).facts[
-            "results"
-        ],
+        ask=lambda app, text: (
+            app.private.service().search_journal(query=text, limit=LIMIT).facts["results"]
+        ),
     ),
     OwnSearch(
         name="search_entries",
         write=_write_chronicle,
-        ask=lambda app, text: app.chronicle.tools.search_entries(text=text, limit=LIMIT).facts[
-            "entries"
-        ],
+        ask=lambda app, text: (
+            app.chronicle.service().search_entries(text=text, limit=LIMIT).facts["entries"]
+        ),
     ),
     OwnSearch(
         name="journal_search",

@@ -1,4 +1,4 @@
-"""Memory and timeline in an event loop; mypy reads this file too, and holds the types to it."""
+"""Every journal in an event loop; mypy reads this file too, and holds the types to it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,29 @@ from typing import TYPE_CHECKING, Any, assert_type
 
 import pytest
 
-from commonplace.aio import AsyncMemory, AsyncTimeline, JournalStorage, Verb
-from commonplace.core.values import Amendment
+from commonplace.aio import (
+    AsyncChronicle,
+    AsyncMemory,
+    AsyncNotebook,
+    AsyncPrivate,
+    AsyncTimeline,
+    AsyncTranscripts,
+    JournalStorage,
+    Verb,
+)
+from commonplace.chronicle import Chronicle
+from commonplace.core.values import Amendment, EditableText, Page
+from commonplace.journal_library import JournalFound
+from commonplace.journals.chronicle.event import Event
 from commonplace.journals.memory.records import Record, Todo
+from commonplace.journals.private.journal import PrivateEntry
 from commonplace.journals.timeline.entry import TimelineEntry
+from commonplace.journals.transcripts.message import SessionSummary
 from commonplace.memory import Memory
+from commonplace.notebook import Notebook
+from commonplace.private import Private
 from commonplace.timeline import Timeline
+from commonplace.transcripts import Transcripts
 from commonplace.verbs.memory.finding import MemoryFound
 from commonplace.verbs.timeline.finding import TimelineFound
 from commonplace_testing import HashingEncoder, ReadySlot
@@ -73,7 +90,46 @@ def test_a_timeline_is_awaited_and_keeps_its_types(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize(("wrapped", "wrapper"), [(Memory, AsyncMemory), (Timeline, AsyncTimeline)])
+def test_the_other_journals_are_awaited_and_keep_their_types(tmp_path: Path) -> None:
+    """Each with the values of its own."""
+
+    async def scenario() -> None:
+        slot = ReadySlot(HashingEncoder())
+        async with AsyncPrivate(Private("ann", home=tmp_path, encoder=slot)) as private:
+            ref = await private.save_entry("user_context", "Prefers small commits.")
+            assert_type(await private.get(ref), PrivateEntry)
+            assert_type(await private.search("commits"), JournalFound[PrivateEntry])
+            assert_type(await private.wait(), None)
+            assert_type(await private.read_text(ref), EditableText)
+            async with AsyncChronicle(private.sync.beside("ann", Chronicle)) as chronicle:
+                log = await chronicle.save_entry("Deployed the API.", tags=["api"])
+                assert_type(await chronicle.list(tags=["api"]), Sequence[Event])
+                assert_type((await chronicle.search("API")).hits[0].entry, Event)
+                assert_type(await chronicle.delete(log), Amendment)
+            async with AsyncNotebook(private.sync.beside("ann", Notebook)) as notebook:
+                written = await notebook.save_entry("api", "Six codes.", overview="Codes are six.")
+                assert_type(await notebook.get(written), Page)
+                assert (await notebook.section("api")).overview == "Codes are six."
+            async with AsyncTranscripts(private.sync.beside("ann", Transcripts)) as transcripts:
+                assert_type(await transcripts.sessions(), Sequence[SessionSummary])
+                assert await transcripts.sessions() == []
+            with pytest.raises(TypeError):
+                await private.save_entry("user_context")  # type: ignore[call-arg]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "wrapper"),
+    [
+        (Memory, AsyncMemory),
+        (Timeline, AsyncTimeline),
+        (Private, AsyncPrivate),
+        (Chronicle, AsyncChronicle),
+        (Notebook, AsyncNotebook),
+        (Transcripts, AsyncTranscripts),
+    ],
+)
 def test_no_verb_is_left_out(wrapped: type, wrapper: type) -> None:
     """What the library has, an event loop has under the same name."""
     verbs = {name for name, _ in inspect.getmembers(wrapped, inspect.isfunction) if name[0] != "_"}

@@ -35,8 +35,8 @@ def test_a_program_writes_and_finds_without_a_server(tmp_path):
     settings = commonplace.read_settings(environ=environment, cwd=tmp_path, home=tmp_path)
     app = commonplace.App(settings, user_home=tmp_path)
     try:
-        app.private.tools.process_thoughts(feelings="Relieved that the build is green.")
-        found = app.private.tools.search_journal(query="green build")
+        app.private.service().process_thoughts(feelings="Relieved that the build is green.")
+        found = app.private.service().search_journal(query="green build")
     finally:
         app.close()
     assert found.facts["count"] == 1

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from commonplace.app import App
+    from commonplace.chronicle import Chronicle
     from commonplace.config.settings import read_settings
     from commonplace.config.table import Settings
     from commonplace.core.errors import (
@@ -22,21 +23,30 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from commonplace.core.values import Answer
+    from commonplace.library import Library
     from commonplace.memory import Memory
+    from commonplace.notebook import Notebook
+    from commonplace.private import Private
     from commonplace.timeline import Timeline
+    from commonplace.transcripts import Transcripts
 
 __all__ = [
     "Answer",
     "App",
+    "Chronicle",
     "CommonplaceError",
     "Conflict",
     "Denied",
     "Internal",
     "Invalid",
+    "Library",
     "Memory",
     "NotFound",
+    "Notebook",
+    "Private",
     "Settings",
     "Timeline",
+    "Transcripts",
     "Unavailable",
     "read_settings",
 ]
@@ -44,9 +54,14 @@ __all__ = [
 _ROOMS = {
     "Answer": "core.values",
     "App": "app",
+    "Chronicle": "chronicle",
+    "Library": "library",
     "Memory": "memory",
+    "Notebook": "notebook",
+    "Private": "private",
     "Settings": "config.table",
     "Timeline": "timeline",
+    "Transcripts": "transcripts",
     "read_settings": "config.settings",
 }
 

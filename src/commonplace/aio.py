@@ -1,4 +1,4 @@
-"""The library for programs that run an event loop: memory and timeline, each verb awaited.
+"""The library for programs that run an event loop: every journal, each verb awaited.
 
 Never does anything of its own: every call runs in a thread, and its types are the verb's.
 """
@@ -13,11 +13,16 @@ from collections import OrderedDict, deque
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
+from commonplace.chronicle import Chronicle
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.journals.timeline.entry import LEVELS, PROFILE, RAW, ROLLUP_TYPES, parse_level
+from commonplace.library import Library
 from commonplace.memory import Memory
+from commonplace.notebook import Notebook
+from commonplace.private import Private
 from commonplace.timeline import Timeline
+from commonplace.transcripts import Transcripts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -26,7 +31,6 @@ if TYPE_CHECKING:
 
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
-    from commonplace.library import Library
 
 MOST_OPEN = 32
 _LEAVING_S = 60.0
@@ -66,7 +70,8 @@ class Verb(Generic[_P, _R]):
 
         @wraps(self._function)
         async def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            return await _in_thread(partial(self._function, instance.sync, *args, **kwargs))
+            verb = getattr(instance.sync, self._function.__name__)
+            return await _in_thread(partial(verb, *args, **kwargs))
 
         return call
 
@@ -77,6 +82,15 @@ class _Awaited(Generic[_Wrapped]):
     Attributes:
         sync: The object itself, for what is not awaited.
     """
+
+    wait = Verb(Library.wait)
+    context = Verb(Library.context)
+    read_text = Verb(Library.read_text)
+    edit = Verb(Library.edit)
+    supersede = Verb(Library.supersede)
+    undo = Verb(Library.undo)
+    delete = Verb(Library.delete)
+    expire = Verb(Library.expire)
 
     def __init__(self, sync: _Wrapped) -> None:
         self.sync = sync
@@ -108,13 +122,6 @@ class AsyncMemory(_Awaited[Memory]):
     get = Verb(Memory.get)
     list = Verb(Memory.list)
     search = Verb(Memory.search)
-    context = Verb(Memory.context)
-    read_text = Verb(Memory.read_text)
-    edit = Verb(Memory.edit)
-    supersede = Verb(Memory.supersede)
-    undo = Verb(Memory.undo)
-    delete = Verb(Memory.delete)
-    expire = Verb(Memory.expire)
     save_journal = Verb(Memory.save_journal)
     save_todo = Verb(Memory.save_todo)
     save_gratitude = Verb(Memory.save_gratitude)
@@ -140,13 +147,6 @@ class AsyncTimeline(_Awaited[Timeline]):
     get = Verb(Timeline.get)
     list = Verb(Timeline.list)
     search = Verb(Timeline.search)
-    context = Verb(Timeline.context)
-    read_text = Verb(Timeline.read_text)
-    edit = Verb(Timeline.edit)
-    supersede = Verb(Timeline.supersede)
-    undo = Verb(Timeline.undo)
-    delete = Verb(Timeline.delete)
-    expire = Verb(Timeline.expire)
     save_entry = Verb(Timeline.save_entry)
     save_profile = Verb(Timeline.save_profile)
     edit_entry = Verb(Timeline.edit_entry)
@@ -156,6 +156,47 @@ class AsyncTimeline(_Awaited[Timeline]):
     memories = Verb(Timeline.memories)
     roll_up = Verb(Timeline.roll_up)
     set_timezone = Verb(Timeline.set_timezone)
+
+
+class AsyncPrivate(_Awaited[Private]):
+    """The private journal of one owner, its verbs awaited: `AsyncPrivate(Private("ann"))`."""
+
+    save_entry = Verb(Private.save_entry)
+    get = Verb(Private.get)
+    list = Verb(Private.list)
+    search = Verb(Private.search)
+
+
+class AsyncChronicle(_Awaited[Chronicle]):
+    """The log of one owner, its verbs awaited: `AsyncChronicle(Chronicle("ann"))`."""
+
+    save_entry = Verb(Chronicle.save_entry)
+    get = Verb(Chronicle.get)
+    list = Verb(Chronicle.list)
+    search = Verb(Chronicle.search)
+    tags = Verb(Chronicle.tags)
+
+
+class AsyncNotebook(_Awaited[Notebook]):
+    """The notebook of one owner, its verbs awaited: `AsyncNotebook(Notebook("ann"))`."""
+
+    save_entry = Verb(Notebook.save_entry)
+    get = Verb(Notebook.get)
+    list = Verb(Notebook.list)
+    search = Verb(Notebook.search)
+    section = Verb(Notebook.section)
+    sections = Verb(Notebook.sections)
+    entries = Verb(Notebook.entries)
+
+
+class AsyncTranscripts(_Awaited[Transcripts]):
+    """The transcripts of one owner, awaited: `AsyncTranscripts(Transcripts("ann"))`."""
+
+    get = Verb(Transcripts.get)
+    list = Verb(Transcripts.list)
+    search = Verb(Transcripts.search)
+    sessions = Verb(Transcripts.sessions)
+    session = Verb(Transcripts.session)
 
 
 class JournalStorage:

@@ -1,22 +1,27 @@
-"""What `Memory` and `Timeline` have in common: how they open and close, and the verbs of both.
+"""What all journals of the library have in common: how they open and close, and their verbs.
 
 Never mixes owners: an object is of one, who has a folder, files and an index of their own.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
 import threading
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, overload
+
+from msgspec.structs import replace
 
 from commonplace.core.clock import micros, utc_now
 from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.core.expiring import revealed
-from commonplace.core.owner_folders import parse_owner
+from commonplace.core.owner_folders import make_owner_folder, parse_owner
 from commonplace.core.values import Interval
+from commonplace.until_found import wait_until_found
 from commonplace.verbs.amend import (
     delete_entry,
     edit_entry,
@@ -30,16 +35,18 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.app import App
+    from commonplace.app.process import ProcessContext
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
-    from commonplace.core.ports import AmendsRefs, EncoderSlot
+    from commonplace.core.ports import AmendsRefs, EncoderSlot, OwnerIndex
     from commonplace.core.time_book import TimeBook
     from commonplace.core.values import Amendment, By, EditableText
     from commonplace.journals.memory.records import Role
+    from commonplace.search.filing.port import Refreshing
 
 
 class LibraryEntry(Protocol):
-    """What each entry has: a record of memory, an entry or a summary of the timeline."""
+    """What each entry has, of whichever journal it is."""
 
     @property
     def ref(self) -> str:
@@ -106,6 +113,7 @@ class LibraryFound(Protocol):
 
 
 _Service = TypeVar("_Service")
+_Face = TypeVar("_Face", bound="Library[Any]")
 
 
 class Library(ABC, Generic[_Service]):
@@ -137,42 +145,34 @@ class Library(ABC, Generic[_Service]):
         self.owner = parse_owner(owner)
         first_zone = timezone if settings is None else None
         self._shared = _shared or SharedApp(
-            settings or _settings(home, timezone), clock, encoder, first_zone or ""
+            settings or _settings(home, timezone),
+            clock,
+            encoder,
+            first_zone or "",
+            is_machine=settings is not None or home is None,
         )
         self._shared.take()
         self._lock = threading.Lock()
         self._service: _Service | None = None
+        self._process = 0
         self._closed = False
 
-    def beside(self, owner: str) -> Self:
-        """The same for another owner in the same place; both share one model. Close it as well."""
-        return type(self)(owner, _shared=self._shared)
+    @overload
+    def beside(self, owner: str) -> Self: ...
 
-    @abstractmethod
-    def save_message(
-        self,
-        role: Role,
-        text: str,
-        *,
-        at: datetime | None = None,
-        idempotency_key: str = "",
-        supersedes: str = "",
-        expires: datetime | None = None,
-    ) -> str:
-        """Keep what a user or an assistant said; its ref.
+    @overload
+    def beside(self, owner: str, journal: type[_Face]) -> _Face: ...
+
+    def beside(self, owner: str, journal: type[Library[Any]] | None = None) -> Library[Any]:
+        """The same for another owner, or another journal, in the same place, with the same model.
+
+        Close it as well.
 
         Args:
-            role: Who said it.
-            text: What was said.
-            at: When, aware; None for now.
-            idempotency_key: The same key twice is one message.
-            supersedes: The ref of the entry whose place it takes; that stays, and names it.
-            expires: When it is to be deleted, aware and in the future; None for never.
-
-        Raises:
-            Conflict: Another entry has taken that place.
-            Invalid, NotFound, Unavailable.
+            owner: Whose.
+            journal: `Chronicle`, say; None for the same journal.
         """
+        return (journal or type(self))(owner, _shared=self._shared)
 
     @abstractmethod
     def get(self, ref: str) -> LibraryEntry:
@@ -276,7 +276,7 @@ class Library(ABC, Generic[_Service]):
             NotFound: No text is kept that an edit replaced.
             Invalid, Unavailable.
         """
-        app = self._shared.app
+        app = self._app
         return undo(
             self._amender(),
             ref,
@@ -308,6 +308,23 @@ class Library(ABC, Generic[_Service]):
         self._sweep()
         return delete_entry(self._amender(), ref, expected=expected)
 
+    def wait(self, timeout_s: float = 60.0) -> None:
+        """Wait until words and meaning find all that was written so far, by any process.
+
+        A write returns once its entry is on the disk; its vector may follow. What is waited for is
+        all that this owner's index lacks, of other journals too.
+
+        Args:
+            timeout_s: The longest that is waited.
+
+        Raises:
+            Unavailable: There is no model, or something still waits after that time; the message
+                says how much, and what else is behind.
+            Invalid: A time below 0.
+        """
+        filing, index = self._filed(self.service)
+        wait_until_found(filing, index, self._app.encoder, timeout_s)
+
     @property
     def service(self) -> _Service:
         """What works with this owner's journal; opened at the first use. Raises: Unavailable."""
@@ -316,8 +333,10 @@ class Library(ABC, Generic[_Service]):
                 name = type(self).__name__.lower()
                 raise Unavailable(f"This {name} is closed.", hint="Open it again.")
             if self._service is None:
-                self._service = self._open(self._shared.app)
-            due = self._expiring.list_due_elsewhere(self._shared.app.clock().timestamp())
+                self._service = self._open()
+                self._process = os.getpid()
+                atexit.register(self._close_at_exit)
+            due = self._expiring.list_due_elsewhere(self._app.clock().timestamp())
             self._forget(self._amender_of(self._service), due)
             return self._service
 
@@ -332,30 +351,30 @@ class Library(ABC, Generic[_Service]):
 
     def _ending_alike(self, ref: str, correct: Callable[[], Amendment]) -> Amendment:
         self._sweep()
-        return ending_alike(self._expiring, self._shared.app.settings.timezone, ref, correct)
+        return ending_alike(self._expiring, self._app.settings.timezone, ref, correct)
 
     def _time_to_come(self, at: datetime) -> float:
         if at.tzinfo is None:
             raise Invalid(f"Invalid expires: {at} has no zone.", hint="Give an aware time.")
-        if at <= self._shared.app.clock():
+        if at <= self._app.clock():
             raise Invalid(f"Invalid expires: {at} is past.", hint="Give a future time.")
         return at.timestamp()
 
     @cached_property
     def _expiring(self) -> TimeBook:
-        return self._shared.app.expiry_book_of(self.owner)
+        return self._app.expiry_book_of(self.owner)
 
     @cached_property
     def _replaced(self) -> TimeBook:
-        return self._shared.app.replaced_of(self.owner)
+        return self._app.replaced_of(self.owner)
 
     def _sweep(self) -> None:
         """Delete the entries that have expired, before a write; see `App.sweep_expired`.
 
         Where nothing bears out the clock they stay hidden. Raises: Unavailable.
         """
-        due = self._expiring.list_due_here(self._shared.app.clock().timestamp())
-        if due and self._shared.app.present.is_borne_out():
+        due = self._expiring.list_due_here(self._app.clock().timestamp())
+        if due and self._app.present.is_borne_out():
             self._forget(self._amender(), due)
 
     def _forget(self, amender: AmendsRefs, due: Sequence[str]) -> None:
@@ -377,9 +396,17 @@ class Library(ABC, Generic[_Service]):
                 return
             self._closed = True
             if self._service is not None:
+                atexit.unregister(self._close_at_exit)
                 self._close(self._service)
-                self._shared.app.shared.close_idle(self.owner)
         self._shared.give_back()
+
+    def _close_at_exit(self) -> None:
+        """Close what a program left open: threads that ran on would find all else closed.
+
+        Not in a child that was forked since: the threads and the files are its parent's.
+        """
+        if os.getpid() == self._process:
+            self.close()
 
     def __enter__(self) -> Self:
         return self
@@ -387,13 +414,22 @@ class Library(ABC, Generic[_Service]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def _app(self) -> App:
+        """What the journal is opened with."""
+        return self._shared.app
+
     @abstractmethod
-    def _open(self, app: App) -> _Service:
+    def _open(self) -> _Service:
         """The owner's service."""
 
     @abstractmethod
     def _close(self, service: _Service) -> None:
-        """Close what was opened."""
+        """Close what was opened, the owner's index with it."""
+
+    @abstractmethod
+    def _filed(self, service: _Service) -> tuple[Refreshing, OwnerIndex]:
+        """What keeps the owner's index behind the journals, and that index."""
 
     def _amender(self) -> AmendsRefs:
         return self._amender_of(self.service)
@@ -403,32 +439,124 @@ class Library(ABC, Generic[_Service]):
         """What corrects the owner's entries."""
 
 
+class MessageLibrary(Library[_Service]):
+    """A journal that keeps what users and assistants say: `Memory` and `Timeline`."""
+
+    @abstractmethod
+    def save_message(
+        self,
+        role: Role,
+        text: str,
+        *,
+        at: datetime | None = None,
+        idempotency_key: str = "",
+        supersedes: str = "",
+        expires: datetime | None = None,
+    ) -> str:
+        """Keep what a user or an assistant said; its ref.
+
+        Args:
+            role: Who said it.
+            text: What was said.
+            at: When, aware; None for now.
+            idempotency_key: The same key twice is one message.
+            supersedes: The ref of the entry whose place it takes; that stays, and names it.
+            expires: When it is to be deleted, aware and in the future; None for never.
+
+        Raises:
+            Conflict: Another entry has taken that place.
+            Invalid, NotFound, Unavailable.
+        """
+
+
 class SharedApp:
-    """What several owners share: the settings, the indexes, the model, and the zone given."""
+    """What several owners share: the settings, the indexes, the model, and the zone given.
+
+    Args:
+        is_machine: Whether the owner that the settings name has this machine's own journals, where
+            the command line has them; else all of every owner lies in the home.
+    """
 
     def __init__(
-        self, settings: Settings, clock: Clock, encoder: EncoderSlot | None, first_zone: str = ""
+        self,
+        settings: Settings,
+        clock: Clock,
+        encoder: EncoderSlot | None,
+        first_zone: str = "",
+        *,
+        is_machine: bool = True,
     ) -> None:
         self.first_zone = first_zone
         self._settings = settings
         self._encoder = encoder
         self._clock = clock
+        self._is_machine = is_machine
         self._lock = threading.RLock()
         self._users = 0
+        self._opened: list[App | ProcessContext] = []
         self._app: App | None = None
+        self._served: ProcessContext | None = None
+        self._apps: dict[str, tuple[App, int]] = {}
 
     @property
     def app(self) -> App:
         """What is opened at the first use."""
         from commonplace.app import App
+        from commonplace.config.settings import user_home
 
         with self._lock:
             if self._app is None:
                 self._app = App(
-                    self._settings, user_home=None, clock=self._clock, encoder=self._encoder
+                    self._settings,
+                    user_home=user_home() if self._is_machine else None,
+                    clock=self._clock,
+                    encoder=self._encoder,
                 )
+                self._opened.append(self._app)
                 self._app.encoder.start()
             return self._app
+
+    def take_app(self, owner: str) -> App:
+        """One more journal of an owner's own app, which is opened for the first one."""
+        with self._lock:
+            app, journals = self._apps.get(owner, (None, 0))
+            app = app or self._open_app(owner)
+            self._apps[owner] = (app, journals + 1)
+            return app
+
+    def give_app_back(self, owner: str) -> None:
+        """One journal of it less; with the last one it is closed."""
+        with self._lock:
+            app, journals = self._apps.pop(owner)
+            if journals > 1:
+                self._apps[owner] = (app, journals - 1)
+            elif app is not self._app:
+                self._opened.remove(app)
+                app.close()
+
+    def _open_app(self, owner: str) -> App:
+        from commonplace.app import App
+        from commonplace.app.apps import settings_of
+        from commonplace.app.process import ProcessContext
+
+        machine = self.app
+        if self._is_machine and owner == self._settings.owner:
+            return machine
+        if self._served is None:
+            self._served = ProcessContext(
+                replace(self._settings, owner=""), encoder=machine.encoder, serves_owners=True
+            )
+            self._opened.append(self._served)
+        folder = self._served.folder_of(owner)
+        make_owner_folder(self._settings.home / "users", owner)
+        app = App(
+            settings_of(self._settings, owner, folder),
+            user_home=None,
+            clock=self._clock,
+            shared=self._served,
+        )
+        self._opened.append(app)
+        return app
 
     def take(self) -> None:
         """One more owner uses it."""
@@ -439,9 +567,10 @@ class SharedApp:
         """One owner uses it no more; the last one closes it."""
         with self._lock:
             self._users -= 1
-            if not self._users and self._app is not None:
-                self._app.close()
-                self._app = None
+            if not self._users:
+                while self._opened:
+                    self._opened.pop().close()
+                self._app = self._served = None
 
 
 def interval_of(since: datetime | None, until: datetime | None) -> Interval:

@@ -24,7 +24,7 @@ from commonplace.journals.memory.records import (
     Todo,
     ref_of,
 )
-from commonplace.library import Library, check_aware, check_limit, interval_of
+from commonplace.library import MessageLibrary, check_aware, check_limit, interval_of
 from commonplace.search import policy
 from commonplace.verbs.memory.amend import MemoryAmender
 from commonplace.verbs.memory.finding import IntentAsked, MemoryFound, MemoryQuestion
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from commonplace.app import App
+    from commonplace.core.ports import OwnerIndex
     from commonplace.journals.memory.records import Kind, Record, Role
+    from commonplace.search.filing.port import Refreshing
     from commonplace.verbs.memory.service import MemoryStats
 
 
@@ -43,8 +44,8 @@ _PAGE = 100
 _T = TypeVar("_T")
 
 
-class Memory(Library[MemoryService]):
-    """The memory of one user; see `Library` for how it is opened, and for the verbs of both."""
+class Memory(MessageLibrary[MemoryService]):
+    """The memory of one user; see `Library` for how it is opened, and for its verbs."""
 
     _journal = JOURNAL
 
@@ -58,7 +59,7 @@ class Memory(Library[MemoryService]):
         supersedes: str = "",
         expires: datetime | None = None,
     ) -> str:
-        """Keep what a user or an assistant said; see `Library.save_message`."""
+        """Keep what a user or an assistant said; see `MessageLibrary`."""
         how = {"at": at, "key": idempotency_key, "supersedes": supersedes}
         return self._save("message", how, expires, role=role, text=text)
 
@@ -238,12 +239,16 @@ class Memory(Library[MemoryService]):
         """How much is kept, and how much of it can be found."""
         return self.service.stats()
 
-    def _open(self, app: App) -> MemoryService:
-        return app.memory.service_of(self.owner)
+    def _open(self) -> MemoryService:
+        return self._app.memory.service_of(self.owner)
 
     def _close(self, service: MemoryService) -> None:
         service.filing().close()
         service.store.close()
+        self._app.shared.close_idle(self.owner)
+
+    def _filed(self, service: MemoryService) -> tuple[Refreshing, OwnerIndex]:
+        return service.filing(), service.index()
 
     def _amender_of(self, service: MemoryService) -> MemoryAmender:
         return MemoryAmender(service)

@@ -19,7 +19,7 @@ from commonplace.journals.timeline.entry import (
     parse_kinds,
 )
 from commonplace.journals.timeline.journal import MOST_LISTED
-from commonplace.library import Library, check_aware, check_limit, interval_of
+from commonplace.library import MessageLibrary, check_aware, check_limit, interval_of
 from commonplace.verbs.timeline.amend import TimelineAmender
 from commonplace.verbs.timeline.finding import MOST, TimelineFound
 from commonplace.verbs.timeline.service import TimelineService, parse_period
@@ -28,21 +28,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from commonplace.app import App
     from commonplace.core.clock import Level
+    from commonplace.core.ports import OwnerIndex
     from commonplace.core.values import Interval
     from commonplace.journals.memory.records import Role
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.memories import MemoryBackend
     from commonplace.journals.timeline.trends import Trends
+    from commonplace.search.filing.port import Refreshing
 
 _HITS = 10
 
 _log = logging.getLogger(__name__)
 
 
-class Timeline(Library[TimelineService]):
-    """The timeline of one owner; see `Library` for how it is opened, and for the verbs of both.
+class Timeline(MessageLibrary[TimelineService]):
+    """The timeline of one owner; see `Library` for how it is opened, and for its verbs.
 
     The first timezone that it is opened with is kept for the owner with the first entry; another
     one is Invalid after that, until `set_timezone` keeps it.
@@ -89,7 +90,7 @@ class Timeline(Library[TimelineService]):
         supersedes: str = "",
         expires: datetime | None = None,
     ) -> str:
-        """Keep what a user or an assistant said; see `Library.save_message`.
+        """Keep what a user or an assistant said; see `MessageLibrary`.
 
         The key stands in the metadata as `message_id`.
         """
@@ -147,8 +148,9 @@ class Timeline(Library[TimelineService]):
     ) -> TimelineFound:
         """The best entries by words and meaning; see `Library.search`.
 
-        A blank query lists, newest first. Where no time is given, one in the query is read ("last
-        week"). Ten hits, unless limit says otherwise. Raises: Invalid, Unavailable.
+        Entries come first, and summaries below them, unless kinds names a summary or the query asks
+        how a time went. A blank query lists, newest first. Where no time is given, one in the query
+        is read ("last week"). Ten hits, unless limit says otherwise. Raises: Invalid, Unavailable.
         """
         wanted = _HITS if limit is None else limit
         check_limit(wanted, most=MOST)
@@ -210,7 +212,7 @@ class Timeline(Library[TimelineService]):
         """
         from commonplace.verbs.timeline.commands import TimelineCommands
 
-        service, wiring = self.service, self._shared.app.timeline
+        service, wiring = self.service, self._app.timeline
         done = TimelineCommands(service, lambda: wiring.background_model_texts(service)).roll_up()
         for note in done.facts["notes"]:
             _log.warning("%s", note)
@@ -222,8 +224,8 @@ class Timeline(Library[TimelineService]):
         self._claims_zone = False  # this may have been opened with another zone than the one kept
         self.service.journal.set_zone(timezone)
 
-    def _open(self, app: App) -> TimelineService:
-        service = app.timeline.service_of(self.owner)
+    def _open(self) -> TimelineService:
+        service = self._app.timeline.service_of(self.owner)
         try:
             if self._claims_zone:
                 service.journal.claim_zone(self._shared.first_zone)
@@ -235,6 +237,10 @@ class Timeline(Library[TimelineService]):
     def _close(self, service: TimelineService) -> None:
         service.filing().close()
         service.journal.close()
+        self._app.shared.close_idle(self.owner)
+
+    def _filed(self, service: TimelineService) -> tuple[Refreshing, OwnerIndex]:
+        return service.filing(), self._app.shared.indexes.of_owner(self.owner)
 
     def _amender_of(self, service: TimelineService) -> TimelineAmender:
         return TimelineAmender(service)

@@ -170,7 +170,7 @@ def test_a_chronicle_that_cannot_be_found_leaves_the_private_journal_alone(opene
     call(app, "process_thoughts", feelings="about walnuts")
     assert call(app, "search_journal", query="walnuts").facts["count"] == 1
     with pytest.raises(CommonplaceError, match=r"config\.json cannot be used"):
-        app.chronicle.tools.list_entries()
+        app.chronicle.service().list_entries()
 
 
 def test_without_a_notebook_nothing_of_it_is_opened(opened, tmp_path):
@@ -215,7 +215,7 @@ def test_the_default_notebook_lies_in_the_owners_folder(opened):
 def test_other_journals_feed_the_timeline(opened):
     """What was logged and what was felt count in the day, and recall tells each thing once."""
     app = opened(FrozenClock(), timeline_feed="chronicle,private", timezone="UTC")
-    app.private.tools.process_thoughts(feelings="Relieved that the orchard report is done.")
+    app.private.service().process_thoughts(feelings="Relieved that the orchard report is done.")
     app.chronicle.toolset().tool("add_entry").call({"message": "Deployed the orchard report"})
     desk = app.timeline.service()
     day = desk.rollup("daily", partial=True)
@@ -226,7 +226,7 @@ def test_other_journals_feed_the_timeline(opened):
 def test_the_way_down_shows_what_was_written(opened):
     """Of a private entry neither its front matter nor its headings."""
     app = opened(FrozenClock(), timeline_feed="private", timezone="UTC")
-    app.private.tools.process_thoughts(feelings="Relieved that the orchard report is done.")
+    app.private.service().process_thoughts(feelings="Relieved that the orchard report is done.")
     told = app.timeline_commands().show("today").text
     assert "  Relieved that the orchard report is done.  private:user/" in told
     assert "title:" not in told
@@ -255,14 +255,14 @@ def test_what_an_edit_replaces_leaves_the_summaries_at_once(opened, tmp_path):
     """As what a delete takes: the old words of a log entry and of a private one are in no file."""
     app = opened(FrozenClock(), timeline_feed="chronicle,private", timezone="UTC")
     logged = app.chronicle.toolset().tool("add_entry").call({"message": "Called zanzibarquartz"})
-    felt = app.private.tools.process_thoughts(feelings="Uneasy about zanzibarquartz.")
+    felt = app.private.service().process_thoughts(feelings="Uneasy about zanzibarquartz.")
     desk = app.timeline.service()
     assert desk.catch_up() == 0
     desk.rollups.grace = timedelta(days=-400)
     assert desk.catch_up() == 5
     assert desk.rollup("yearly").content.count("zanzibarquartz") == 2
     app.chronicle.amender().edit_entry(ref=logged.facts["id"], message="Called Ada")
-    read = app.private.tools.open_entry(felt.facts["refs"][0])
+    read = app.private.service().open_entry(felt.facts["refs"][0])
     app.private.amender().edit_read(read, "## Feelings\n\nCalm about Ada.")
     ours = [x for x in (tmp_path / "home").rglob("*") if x.is_file() and "former" not in x.parts]
     assert ours

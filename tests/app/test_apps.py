@@ -69,7 +69,7 @@ def recalled(app: App, query: str) -> list[str]:
 
 def write_everywhere(app: App, word: str) -> None:
     """An entry of each journal that holds the word."""
-    app.private.tools.process_thoughts(feelings=f"About {word}.")
+    app.private.service().process_thoughts(feelings=f"About {word}.")
     app.chronicle.toolset().tool("add_entry").call({"message": f"Painted the {word}"})
     app.notebook.journal.init()
     write = app.notebook.toolset().tool("journal_write").call
@@ -120,7 +120,9 @@ def test_what_another_owner_writes_lies_in_that_owners_folder_alone(world):
 def test_the_machines_owner_is_served_the_machine_users_folders(world):
     """A token for `me` reaches ~/.private-journal, and no project's."""
     with_project = world.alone("me")
-    with_project.private.tools.process_thoughts(feelings="About ochre.", project_notes="Ochre too.")
+    with_project.private.service().process_thoughts(
+        feelings="About ochre.", project_notes="Ochre too."
+    )
     with_project.close()
     apps = world.apps()
     with apps.using("me") as app:
@@ -148,7 +150,7 @@ def test_what_is_logged_tells_nothing_of_the_servers_surroundings(world, monkeyp
 def test_a_name_the_machines_user_once_went_by_opens_none_of_that_users_entries(world):
     """What was indexed for the machine's owner of that name is not what a served owner searches."""
     once = world.alone("ann")
-    once.private.tools.process_thoughts(feelings="About ochre.", project_notes="Ochre too.")
+    once.private.service().process_thoughts(feelings="About ochre.", project_notes="Ochre too.")
     once.chronicle.toolset().tool("add_entry").call({"message": "Painted it ochre"})
     assert len(recalled(once, "ochre")) >= 2
     once.close()
@@ -342,7 +344,7 @@ def test_hostile_names_never_share_a_folder(world):
     homes = set()
     for owner in ("..", "a/b", "A", "a"):
         with apps.using(owner) as app:
-            app.private.tools.process_thoughts(feelings=f"About {owner} and ochre.")
+            app.private.service().process_thoughts(feelings=f"About {owner} and ochre.")
             homes.add(app.settings.private.user_path)
             assert len(recalled(app, "ochre")) == 1
     assert len(homes) == 4

@@ -56,7 +56,7 @@ def without_chroma(tmp_path, monkeypatch):
 
 def test_without_its_package_searches_go_on_and_say_what_to_install(without_chroma):
     """By words and by meaning, as without the setting: the vectors lie in the index's tables."""
-    tools = without_chroma.private.tools
+    tools = without_chroma.private.service()
     tools.process_thoughts(feelings="A harbour in fog.")
     found = tools.search_journal(query="harbour fog", explain=True)
     assert "A harbour in fog." in found.text

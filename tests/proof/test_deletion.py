@@ -68,11 +68,11 @@ def add_timeline(home, text, number):
 
 
 def add_chronicle(home, text, number):
-    return home.app.chronicle.tools.add_entry(message=text, tags=["gate"]).facts["id"]
+    return home.app.chronicle.service().add_entry(message=text, tags=["gate"]).facts["id"]
 
 
 def add_private(home, text, number):
-    return home.app.private.tools.process_thoughts(feelings=text).facts["refs"][0]
+    return home.app.private.service().process_thoughts(feelings=text).facts["refs"][0]
 
 
 def add_memory(home, text, number):

@@ -96,11 +96,11 @@ def test_an_index_broken_between_two_starts_heals(world, fault):
     encoder = ReadySlot(HashingEncoder())
     with closing(world.app(encoder)) as app:
         for text in TEXTS:
-            app.private.tools.process_thoughts(feelings=text)
+            app.private.service().process_thoughts(feelings=text)
         assert found_by(app) == TEXTS
     fault(world.index)
     with closing(world.app(encoder)) as app:
-        app.private.tools.process_thoughts(observations="The tower was lit.")
+        app.private.service().process_thoughts(observations="The tower was lit.")
         assert found_by(app) == TEXTS
         app.filing.settle(HashingEncoder.identity, PATIENCE_S)
         assert app.index.problems() == []
@@ -113,7 +113,7 @@ def found_by(app):
     app.filing.catch_up()
     found = []
     for text in TEXTS:
-        answer = app.private.tools.search_journal(query=text, explain=True).facts
+        answer = app.private.service().search_journal(query=text, explain=True).facts
         (best, *_) = answer["results"]
         found += [text for text in TEXTS if text in best["excerpt"] and best["by"] == "both"]
     return found

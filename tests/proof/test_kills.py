@@ -47,9 +47,9 @@ def assert_clean(world, *, has_weights=False):
         until(lambda: world.temps() == [], "the files that deaths left to be swept")
     app = world.app(ReadySlot(HashingEncoder()))
     app.filing.start()
-    app.private.tools.process_thoughts(feelings="thought after all")
+    app.private.service().process_thoughts(feelings="thought after all")
     question = {"query": "thought after all", "limit": 1}
-    (found,) = app.private.tools.search_journal(**question).facts["results"]
+    (found,) = app.private.service().search_journal(**question).facts["results"]
     assert "thought after all" in found["excerpt"]
     until(lambda: world.temps() == [], "the files that deaths left to be swept")
     assert world.problems() == []

@@ -136,7 +136,7 @@ def asked(app, query="a calm port"):
 
     def is_told():
         nonlocal facts
-        facts = app.private.tools.search_journal(query=query).facts
+        facts = app.private.service().search_journal(query=query).facts
         return "loading" not in str(facts["notes"])
 
     facts = {}
@@ -149,7 +149,7 @@ def test_broken_weights_are_told_and_good_ones_taken(opened, weights, published,
     """Whatever is wrong with them: words find, the answer says why, and meaning joins later."""
     broken(published, weights)
     app = opened()
-    app.private.tools.process_thoughts(feelings="The quiet harbour at dawn.")
+    app.private.service().process_thoughts(feelings="The quiet harbour at dawn.")
     check_words_alone(asked(app), weights)
     assert len(asked(app, "harbour")["results"]) == 1
     link(published, weights)
@@ -160,7 +160,7 @@ def test_weights_removed_between_two_starts_leave_the_words(opened, weights, pub
     """The vectors that were made stay, and are used again when the weights are back."""
     link(published, weights)
     app = opened()
-    app.private.tools.process_thoughts(feelings="The quiet harbour at dawn.")
+    app.private.service().process_thoughts(feelings="The quiet harbour at dawn.")
     until(lambda: found_by_meaning(asked(app)), "the entry to be found by meaning")
     (weights / FILES[0]).unlink()
     # What is loaded stays loaded.

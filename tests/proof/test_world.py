@@ -75,7 +75,7 @@ def test_entries_of_the_reference_are_found_and_left_as_they_are(world, version)
     files = [path for root in (world.user_root, world.project_root) for path in root.rglob("*.*")]
     before = {path: path.read_bytes() for path in files}
     app = world.app(ReadySlot(HashingEncoder()))
-    listed = app.private.tools.list_recent_entries(days=36500, limit=100).facts
+    listed = app.private.service().list_recent_entries(days=36500, limit=100).facts
     assert listed["count"] == len(world.entries())
     app.filing.catch_up()
     for path in world.entries():
@@ -84,7 +84,7 @@ def test_entries_of_the_reference_are_found_and_left_as_they_are(world, version)
         if not words:
             continue
         query = " ".join(words[:12])
-        facts = app.private.tools.search_journal(query=query, limit=100, explain=True).facts
+        facts = app.private.service().search_journal(query=query, limit=100, explain=True).facts
         assert facts["notes"] == []
         assert {hit["path"]: hit["by"] for hit in facts["results"]}[str(path)] == "both"
     app.close()

@@ -36,7 +36,7 @@ def private_write(app, text):
 
 
 def private_edit(app, ref, text):
-    app.private.amender().edit_read(app.private.tools.open_entry(ref), text)
+    app.private.amender().edit_read(app.private.service().open_entry(ref), text)
 
 
 def private_delete(app, ref):

@@ -539,7 +539,7 @@ def test_the_beginning_of_an_id_is_enough_where_it_names_one_entry(app):
     """Of chronicle; one that names several changes none of them."""
     amend = app.amend
     for name in ("abcde1", "abcde2"):
-        ChronicleCommands(app.chronicle.tools).import_export(EXPORT.replace("NAME", name))
+        ChronicleCommands(app.chronicle.service()).import_export(EXPORT.replace("NAME", name))
     with pytest.raises(Invalid, match="Several entries"):
         amend.delete("chronicle:0fabcde")
     assert (

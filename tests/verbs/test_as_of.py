@@ -198,7 +198,7 @@ def test_a_correction_counts_from_when_it_was_written(world, app, journal):
 
 def test_an_entry_of_a_time_to_come_counts_from_when_it_was_written(world, app):
     """A plan for next week was known today."""
-    service = app.chronicle.tools
+    service = app.chronicle.service()
     added = service.chronicle.add_event("The quokka flies.", at=world.clock() + timedelta(days=7))
     app.filing.sweep()
     world.clock.advance(DAY)
@@ -207,7 +207,7 @@ def test_an_entry_of_a_time_to_come_counts_from_when_it_was_written(world, app):
 
 def test_an_import_counts_from_when_it_was_made(world, app):
     """With the times that its entries are of: this home did not know them before."""
-    ChronicleCommands(app.chronicle.tools).import_export(EXPORT.replace("NAME", "quokka"))
+    ChronicleCommands(app.chronicle.service()).import_export(EXPORT.replace("NAME", "quokka"))
     world.clock.advance(DAY)
     assert refs(ask(app, "recall", query="quokka", as_of="2026-04")) == []
     assert len(refs(ask(app, "recall", query="quokka", as_of="yesterday"))) == 1

@@ -72,12 +72,7 @@ class Apps:
         shared: ProcessContext | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.settings = replace(
-            settings,
-            project=None,
-            work_folder=None,
-            private=replace(settings.private, path=None),
-        )
+        self.settings = _without_project(settings)
         self.shared = shared or ProcessContext(self.settings, serves_owners=True)
         self._is_alone = shared is None
         self._user_home = user_home
@@ -122,18 +117,7 @@ class Apps:
         """The settings with which an owner is served."""
         if owner == self.settings.owner:
             return self.settings
-        folder = self.shared.folder_of(owner)
-        return replace(
-            self.settings,
-            owner=owner,
-            private=replace(self.settings.private, user_path=folder / "private", both_path=None),
-            chronicle=replace(self.settings.chronicle, path=folder / "chronicle" / "chronicle.db"),
-            notebook=replace(
-                self.settings.notebook,
-                path=None,
-                author=f"{folder.name} <{folder.name}@localhost>",
-            ),
-        )
+        return settings_of(self.settings, owner, self.shared.folder_of(owner))
 
     def close(self) -> None:
         """Close every app, those in use as well; may be called twice."""
@@ -193,6 +177,31 @@ class Apps:
             clock=self._clock,
             shared=self.shared,
         )
+
+
+def settings_of(settings: Settings, owner: str, folder: Path) -> Settings:
+    """The settings of an owner whose journals all lie in one folder, and who has no project.
+
+    settings: The machine's own.
+    """
+    own = _without_project(settings)
+    return replace(
+        own,
+        owner=owner,
+        private=replace(own.private, user_path=folder / "private", both_path=None),
+        chronicle=replace(own.chronicle, path=folder / "chronicle" / "chronicle.db"),
+        notebook=replace(
+            own.notebook,
+            path=None,
+            author=f"{folder.name} <{folder.name}@localhost>",
+        ),
+    )
+
+
+def _without_project(settings: Settings) -> Settings:
+    return replace(
+        settings, project=None, work_folder=None, private=replace(settings.private, path=None)
+    )
 
 
 def _close(app: App) -> None:

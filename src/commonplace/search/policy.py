@@ -598,6 +598,10 @@ def fitting_level(interval: Interval | None) -> int | None:
     return next((level for least, level, _ in _LEVELS if length >= least), None)
 
 
+TIMELINE_ENTRIES = replace(TIMELINE, lower_kinds=tuple((kind, 1.0) for _, _, kind in _LEVELS))
+"""Where no summary is asked for: of an entry and a summary of it the entry is shown."""
+
+
 def fitting_kinds(interval: Interval | None) -> tuple[str, ...]:
     """The kind of entry that fits a span, as `Doc.kind` has it."""
     level = fitting_level(interval)

@@ -239,7 +239,7 @@ def test_an_entry_is_forgotten(world, browser, ref):
 
 def test_what_replaced_it_may_lose_what_it_inherited(world, browser):
     """Each kind of it is shown with its values before, and goes where its box is ticked."""
-    ref = world.app.chronicle.tools.add_entry(message="It", tags=["zorb"]).facts["ref"]
+    ref = world.app.chronicle.service().add_entry(message="It", tags=["zorb"]).facts["ref"]
     later = world.app.amend.supersede(ref, "Another").ref
     asked = browser.get("/entry/forget", params={"ref": ref})
     assert f"{later}: zorb" in words_of(asked)
@@ -305,7 +305,7 @@ def test_a_cut_hides_no_secret_from_the_screen(browser, stored):
 def test_a_page_that_only_reads_has_no_buttons(words_only):
     """Nor does it edit when it is asked to."""
     world = WebWorld(may_write=False)
-    world.app.chronicle.tools  # noqa: B018  opened by its owner
+    world.app.chronicle.service()  # opened by its owner
     ref = logged(world, "deployed")
     browser = world.browser()
     assert "Edit" not in words_of(browser.get("/entry", params={"ref": ref}))

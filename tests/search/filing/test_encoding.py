@@ -7,12 +7,14 @@ import threading
 import pytest
 from tests.patience import PATIENCE_S, until
 from tests.search.filing.world import (
+    BrokenIndex,
     CountingEncoder,
     KeepingSource,
     pending,
     words_of,
 )
 
+from commonplace.core.errors import Unavailable
 from commonplace.core.values import Put
 from commonplace.search import policy
 from commonplace_testing import HashingEncoder, OneSource, a_doc, look
@@ -80,6 +82,21 @@ def test_a_process_that_ends_over_a_long_text_holds_up_nobody(opened, index):
     filing.close(wait_s=0.0)
     assert opened(source, encoder=HashingEncoder()).catch_up() == 1
     slow.gate.set()
+
+
+def test_what_closing_cuts_off_is_no_failure(opened, index, caplog):
+    """The vector in hand finds the index closed: nothing is logged, and the next process goes on."""
+    slow, closed = CountingEncoder(), Unavailable("The index is closed.")
+    slow.gate.clear()
+    filing = opened(OneSource(docs=[a_doc("n:1", "harbour")]), encoder=slow)
+    filing.start()
+    assert slow.busy.wait(PATIENCE_S)
+    filing.close(wait_s=0.0)
+    filing._index = BrokenIndex(closed)
+    slow.gate.set()
+    filing._worker.join(PATIENCE_S)
+    assert not filing._worker.is_alive()
+    assert caplog.messages == []
 
 
 def test_who_finds_another_at_work_comes_back(opened, index, clock):

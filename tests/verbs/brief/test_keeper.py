@@ -134,7 +134,7 @@ def test_what_is_superseded_leaves_every_file():
     """The entry that took its place stands alone, also in a server's."""
     app = opened_app()
     try:
-        ref = app.chronicle.tools.add_entry(message="the gate opens at 6").facts["ref"]
+        ref = app.chronicle.service().add_entry(message="the gate opens at 6").facts["ref"]
         app.toolset("recall").tool("amend").call(
             {"ref": ref, "text": "the gate opens at 7", "supersede": True}
         )
@@ -334,7 +334,7 @@ def test_who_is_served_has_none_and_leaves_nothing_in_another_s(tmp_path):
     settings = read_settings(environ=os.environ, cwd=Path.cwd(), home=Path.home())
     apps = Apps(settings, user_home=Path.home())
     with apps.using("ann") as app:
-        app.chronicle.tools.add_entry(message="rang the bell")
+        app.chronicle.service().add_entry(message="rang the bell")
         assert not (app.folder / "brief").exists()
     with apps.using("me") as app:
         app.toolset("recall").tool("amend").call({"ref": ref, "delete": True})

@@ -73,9 +73,12 @@ class ChronicleWiring:
         here = None if is_server else context.settings.project or _working_folder()
         return author_here(os.environ, hostname=platform.node(), directory=here)
 
-    @locked_cached_property
-    def tools(self) -> ChronicleService:
+    def service(self) -> ChronicleService:
         """Chronicle's verbs."""
+        return self._service
+
+    @locked_cached_property
+    def _service(self) -> ChronicleService:
         from commonplace.journals.chronicle.trust import TrustedLogs
         from commonplace.verbs.chronicle.service import ChronicleService
 
@@ -102,7 +105,7 @@ class ChronicleWiring:
         """Its tools; making this opens nothing."""
         from commonplace.verbs.chronicle.pages import with_pages
 
-        return with_pages(lambda: self.tools)
+        return with_pages(self.service)
 
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
         """The newest entries of a project that hold, newest first; without one there are none."""
@@ -128,7 +131,7 @@ class ChronicleWiring:
         """What corrects its entries."""
         from commonplace.verbs.chronicle.amend import ChronicleAmender
 
-        return ChronicleAmender(self.tools)
+        return ChronicleAmender(self.service())
 
     def gives_back(self) -> GivesImportsBack:
         """What takes imported entries out of it."""
@@ -159,7 +162,7 @@ class ChronicleWiring:
         path = self.journal.path
         yield f"{path}{'' if may_exist(path) else ', not made yet'}"
         yield from self.journal.problems()
-        yield from filter(None, [log_state(self.tools)])
+        yield from filter(None, [log_state(self.service())])
 
     def repair(self) -> Iterable[str]:
         """Repair what can be repaired of its database or its folder."""

@@ -123,9 +123,12 @@ class PrivateWiring:
         found = (self._roots.left, homeless)
         return tuple(x for x in found if x is not None and os.path.lexists(x))
 
-    @locked_cached_property
-    def tools(self) -> PrivateService:
+    def service(self) -> PrivateService:
         """The private journal's verbs."""
+        return self._service
+
+    @locked_cached_property
+    def _service(self) -> PrivateService:
         from commonplace.verbs.private.service import PrivateService
 
         self.journal.record_project_root()
@@ -242,7 +245,7 @@ class PrivateWiring:
         """Its tools; making this opens nothing."""
         from commonplace.verbs.private.service import PrivateService
 
-        return PrivateService.toolset(lambda: self.tools)
+        return PrivateService.toolset(self.service)
 
     def is_there(self) -> bool:
         """Always: it is made at the first write."""
@@ -262,7 +265,7 @@ class PrivateWiring:
         """What corrects its entries."""
         from commonplace.verbs.private.amend import PrivateAmender
 
-        return PrivateAmender(self.tools)
+        return PrivateAmender(self.service())
 
     def gives_back(self) -> GivesImportsBack:
         """What takes imported entries out of it."""

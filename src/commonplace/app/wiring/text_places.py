@@ -229,7 +229,7 @@ def _says(former: FormerText, text: ForgottenText) -> bool:
 
 
 def _lines_in_logs(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
-    logs = owner.chronicle.tools.logs
+    logs = owner.chronicle.service().logs
     for event in _events_of(owner, text):
         for line in logs.find(event):
             yield TextCopy(what="its line in the project log", path=line.log, left=line.left)
@@ -333,7 +333,7 @@ PLACES: tuple[TextPlace, ...] = (
         name="project logs",
         where="`logs` in a project whose `.chronicle` you trust",
         holds="a line for each entry that was logged there",
-        paths=lambda owner: owner.chronicle.tools.logs.files(),
+        paths=lambda owner: owner.chronicle.service().logs.files(),
         journal="chronicle",
         erased="deleting or editing the entry; where git tracks the file, you: it is named",
         find_with_entry=_lines_in_logs,

@@ -68,7 +68,7 @@ def commands(app: App) -> ChronicleCommands:
     """The verbs that no model is offered."""
     from commonplace.verbs.chronicle.commands import ChronicleCommands
 
-    return ChronicleCommands(app.chronicle.tools)
+    return ChronicleCommands(app.chronicle.service())
 
 
 _LOG = Filter(journals=("chronicle",))

@@ -46,7 +46,7 @@ def trust(
         _trust_notes(named, as_list=as_list, revoke=revoke, yes=yes, as_json=as_json)
         return
     with opened() as app:
-        verbs = app.chronicle.tools
+        verbs = app.chronicle.service()
         if as_list:
             show(list_allowed(verbs), as_json)
             return

@@ -74,6 +74,16 @@ class Event(Struct, frozen=True, kw_only=True):
         return f"{JOURNAL}:{self.id}"
 
     @property
+    def kind(self) -> str:
+        """What it is, as the index has it."""
+        return KIND
+
+    @property
+    def text(self) -> str:
+        """The message."""
+        return self.message
+
+    @property
     def folded(self) -> frozenset[str]:
         """Its tags as they are compared."""
         return frozenset(fold_tag(x) for x in self.tags)

@@ -178,7 +178,7 @@ class Sync:
         report = SyncReport(remote=remote.name, branch=remote.branch, address=remote.address)
         if not head.commit and not theirs:
             return report
-        meeting = _Meeting(self._notebook, head, remote, theirs, accepts_loss=self._accepts)
+        meeting = _Meeting(self._notebook, head, remote, theirs, loss_ok=self._accepts)
         try:
             meeting.build()
             if meeting.to != theirs:
@@ -219,13 +219,7 @@ class _Meeting:
     """
 
     def __init__(
-        self,
-        notebook: NotebookJournal,
-        head: Head,
-        remote: Remote,
-        theirs: str,
-        *,
-        accepts_loss: bool,
+        self, notebook: NotebookJournal, head: Head, remote: Remote, theirs: str, *, loss_ok: bool
     ) -> None:
         self._notebook = notebook
         self._repo = notebook.repo
@@ -234,7 +228,7 @@ class _Meeting:
         self._ours = head.commit
         self._theirs = theirs
         self._remote = remote
-        self._accepts = accepts_loss
+        self._accepts = loss_ok
         self._place = making_place(head)
         short = remote.branch.removeprefix("refs/heads/")
         at = sha256_hex(remote.address.encode("utf-8", "surrogateescape"))[:8]

@@ -223,8 +223,12 @@ class Filing:
         return Filed()
 
     def _log_failure(self, what: str, exc: Exception) -> str:
-        """Log what went wrong; returns it as a sentence for an answer."""
-        log_failure(what, exc)
+        """Log what went wrong; returns it as a sentence for an answer.
+
+        What `close` cut off did not fail: it waits, and the next process goes on with it.
+        """
+        if not self._closed:
+            log_failure(what, exc)
         return explain(exc, shows_paths=self._shows_paths)
 
     def _pending(

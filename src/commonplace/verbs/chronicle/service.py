@@ -184,15 +184,45 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         Use it when the user asks to log, track or note something; and unasked, with asked false,
         when they finish, fix, deploy or decide something.
         """
-        if supersedes.strip():
-            return self._supersede(supersedes, message, tags=tags, at=at)
-        if asked or tags or at.strip() or idempotency_key or not message.strip():
-            key = idempotency_key or None
-            when = read_at(self, at)
+        given = tags or at.strip() or idempotency_key or supersedes.strip()
+        if asked or given or not message.strip():
+            when, key = read_at(self, at), idempotency_key or None
             return self._logged(
-                self.chronicle.add_event(message, tags=tags, at=when, idempotency_key=key)
+                *self.add(message, tags=tags, at=when, key=key, supersedes=supersedes)
             )
         return self._remember(message, "")
+
+    def add(
+        self,
+        message: str,
+        *,
+        tags: Sequence[str] = (),
+        at: datetime | None = None,
+        key: str | None = None,
+        supersedes: str = "",
+    ) -> tuple[EventAdded, tuple[str, ...]]:
+        """Log what was done, and file it; the entry, and notes on it.
+
+        Args:
+            message: What was done.
+            tags: Its subjects; of what supersedes an entry, none for that one's own.
+            at: None for now.
+            key: The same key twice is one entry.
+            supersedes: The ref of the entry whose place it takes; empty for none.
+
+        Raises:
+            Invalid, NotFound, Conflict, Denied, Unavailable.
+        """
+        if supersedes.strip():
+            when = at or self.clock()
+            added = look_up_former(
+                supersedes,
+                "chronicle",
+                lambda ref: self.chronicle.supersede_event(ref, message, tags=tags, at=when),
+            )
+        else:
+            added = self.chronicle.add_event(message, tags=tags, at=at, idempotency_key=key)
+        return added, self.file_added(added)
 
     def remember_this(
         self,
@@ -208,20 +238,8 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         """
         if supersedes.strip() and activity.strip():
             why = f" ({context.strip()})" if context.strip() else ""
-            return self._supersede(supersedes, f"{activity.strip()}{why}")
+            return self._logged(*self.add(f"{activity.strip()}{why}", supersedes=supersedes))
         return self._remember(activity, context)
-
-    def _supersede(
-        self, former: str, message: str, *, tags: Sequence[str] = (), at: str = ""
-    ) -> Answer:
-        """Log what takes the place of another entry; without tags of its own it has its tags."""
-        when = read_at(self, at) or self.clock()
-        added = look_up_former(
-            former,
-            "chronicle",
-            lambda ref: self.chronicle.supersede_event(ref, message, tags=tags, at=when),
-        )
-        return self._logged(added)
 
     def _remember(self, activity: str, context: str) -> Answer:
         """Log what was just done with tags of our choice, once within ten minutes."""
@@ -239,7 +257,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
                 within=Interval(start=now - SAME_ACTIVITY, end=now + SAME_ACTIVITY),
                 is_same=lambda event: _is_same_activity(event.message, done, why),
             )
-        return self._logged(added)
+        return self._logged(added, self.file_added(added))
 
     def _suggested(self, activity: str, context: str) -> tuple[str, ...]:
         from commonplace.journals.chronicle.tags import NEIGHBOURS, suggest_tags
@@ -267,8 +285,8 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         warning = write_log(self.log_config(), added.event, self.zone, self.trusted)
         return (*filed.notes, *([warning] if warning else []))
 
-    def _logged(self, added: EventAdded) -> Answer:
-        event, notes = added.event, self.file_added(added)
+    def _logged(self, added: EventAdded, notes: Sequence[str]) -> Answer:
+        event = added.event
         done = "This was already logged" if added.repeated else "Entry created"
         lines = [f"{done}: {event.ref} at {when_of(event.at, self.zone)}"]
         if event.own_tags:

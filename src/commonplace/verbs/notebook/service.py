@@ -12,6 +12,7 @@ from datetime import datetime  # noqa: TC003  a tool's hints are read at run tim
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.fence import visible
@@ -55,7 +56,7 @@ from commonplace.verbs.times import naming, read_as_of
 from commonplace.verbs.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import tzinfo
 
     from commonplace.core.clock import Clock
@@ -64,10 +65,12 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.conflicts import Clashes, OverviewClash
     from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.journals.notebook.names import SectionAddress
+    from commonplace.journals.notebook.reader import Section
     from commonplace.journals.notebook.write import WrittenEntry
     from commonplace.search.filing.filing import Filing
     from commonplace.search.policy import TwoQuestionWeights
     from commonplace.search.two_questions import TwoQuestionFinder
+    from commonplace.verbs.notebook.finding import NotebookHit
     from commonplace.verbs.notebook.older_json import Progress
 
 _GUIDE = """\
@@ -192,8 +195,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             entry = notebook.read_entry(id)
             backlinks = notebook.list_backlinks(entry.section, entry)
             return entry_answer(entry, self.zone, backlinks=backlinks)
-        section = notebook.read_section(id.strip().removeprefix("notebook:"))
-        self.reads.remember(section.name, section.version, section.overview)
+        section = self.read_section(id)
         notes = []
         if any(clash.section == section.name for clash in self.clashes().list_open()):
             notes.append(
@@ -208,6 +210,12 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             replaced=notebook.list_replaced_since(section.name),
             notes=notes,
         )
+
+    def read_section(self, path: str) -> Section:
+        """A section as it is; its overview counts as read here. Raises: Invalid, NotFound."""
+        section = self.reading().read_section(path.strip().removeprefix("notebook:"))
+        self.reads.remember(section.name, section.version, section.overview)
+        return section
 
     def journal_write(
         self,
@@ -231,8 +239,37 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         Use it whenever something was learned or decided. An entry alone is always accepted; an
         overview only if you have read the one that is there. Returns the entry's id.
         """
-        from commonplace.journals.notebook.write import OverviewConflict
+        written, notes = self.write(
+            path,
+            entry,
+            overview=overview,
+            summary=summary,
+            work_context=work_context,
+            base_version=base_version,
+            key=idempotency_key or None,
+            supersedes=supersedes,
+            ends=ends,
+        )
+        return written_answer(written, with_overview=bool(overview.strip()), notes=notes)
 
+    def write(
+        self,
+        path: str,
+        entry: str,
+        *,
+        overview: str = "",
+        summary: str = "",
+        work_context: str = "",
+        base_version: str = "",
+        at: datetime | None = None,
+        key: str | None = None,
+        supersedes: str = "",
+        ends: datetime | None = None,
+    ) -> tuple[WrittenEntry, tuple[str, ...]]:
+        """Add an entry to a section, and put an overview in place; what was written, and notes.
+
+        As `journal_write`; at: None for now, and for what supersedes. Raises: as that.
+        """
         section, notebook = _section_of(path), self.writing()
         # Some hosts fill in what is left out with empty texts: none of them empties an overview.
         given = overview if overview.strip() else None
@@ -244,18 +281,9 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             "base_version": base_version.strip() or self.reads.last(section) or None,
             "expires": ends,
         }
-
-        def supersede(ref: str) -> WrittenEntry:
-            return notebook.supersede(_entry_of(notebook, ref), entry, section=section, **texts)
-
-        try:
-            if supersedes.strip():
-                written = look_up_former(supersedes, JOURNAL, supersede)
-            else:
-                key = idempotency_key or None
-                written = notebook.write(section, entry, idempotency_key=key, **texts)
-        except OverviewConflict as exc:
-            raise with_both_texts(exc) from exc
+        if not supersedes.strip():
+            texts |= {"idempotency_key": key, "at": at}
+        written = _written(notebook, section, entry, supersedes.strip(), texts)
         if ends is not None:
             self.note_ends()
         notes = self.file(written)
@@ -263,7 +291,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             if given is not None:
                 self.reads.remember(written.entry.section, written.version, written.overview)
             notes += written_over_notes(replaced, self.zone)
-        return written_answer(written, with_overview=given is not None, notes=notes)
+        return written, notes
 
     def journal_list_entries(
         self,
@@ -337,28 +365,20 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         Use it when a problem feels familiar; give both questions, or one. Returns the best first,
         with raw cosines; a fresh entry stands a little higher.
         """
-        from commonplace.search.two_questions import TwoQuestions
-        from commonplace.verbs.notebook.finding import find
-
-        notebook, interval = self.reading(), None
+        interval = None
         if when.strip():
             with naming("when"):
                 interval = parse_when(when, now=self.clock(), zone=self.zone)
         before = read_as_of(self, as_of)
-        within = interval or Interval()
-        questions = TwoQuestions(
+        hits, notes = self.find(
+            content,
             work_context=work_context,
-            content=content,
-            where=Filter(journals=(JOURNAL,), interval=within, written_before=before),
-            limit=min(limit, self.most + 1),  # one more says whether the setting cuts
-            min_score=self.min_score if min_score is None else min_score,
+            within=Filter(interval=interval or Interval(), written_before=before),
+            limit=limit,
+            min_score=min_score,
             salience_threshold=salience_threshold,
-            weights=self.weights,
-            now=self.clock(),
+            branch=branch,
         )
-        hits, notes = find(notebook, self.finder(), questions, branch=branch)
-        if len(hits) > self.most:
-            hits, notes = hits[: self.most], (*notes, _CUT.format(most=self.most))
         asked = f"{content} {work_context}".strip()
         lines = [*as_of_lines(before, self.zone), *time_lines(interval, self.zone)]
         for number, hit in enumerate(hits, 1):
@@ -373,6 +393,40 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             },
             notes,
         )
+
+    def find(
+        self,
+        content: str,
+        *,
+        work_context: str = "",
+        within: Filter,
+        limit: int,
+        min_score: float | None = None,
+        salience_threshold: float = 0.5,
+        branch: str = "",
+    ) -> tuple[list[NotebookHit], tuple[str, ...]]:
+        """The best entries and overviews for both questions, or for one, and the search's notes.
+
+        As `journal_search`; within: of which kinds, of which time. Raises: Invalid, NotFound,
+        Unavailable.
+        """
+        from commonplace.search.two_questions import TwoQuestions
+        from commonplace.verbs.notebook.finding import find
+
+        questions = TwoQuestions(
+            work_context=work_context,
+            content=content,
+            where=replace(within, journals=(JOURNAL,)),
+            limit=min(limit, self.most + 1),  # one more says whether the setting cuts
+            min_score=self.min_score if min_score is None else min_score,
+            salience_threshold=salience_threshold,
+            weights=self.weights,
+            now=self.clock(),
+        )
+        hits, notes = find(self.reading(), self.finder(), questions, branch=branch)
+        if len(hits) > self.most:
+            hits, notes = hits[: self.most], (*notes, _CUT.format(most=self.most))
+        return hits, notes
 
     def journal_synthesize_conflict(
         self,
@@ -532,6 +586,27 @@ class NotebookService(Struct, frozen=True, kw_only=True):
 def _section_of(path: str) -> str:
     """The section as it is named in the notebook. Raises: Invalid."""
     return parse_section(path.strip().removeprefix("notebook:"))
+
+
+def _written(
+    notebook: NotebookJournal,
+    section: str,
+    entry: str,
+    supersedes: str,
+    how: Mapping[str, Any],
+) -> WrittenEntry:
+    """Write an entry, in the place of another where one is named."""
+    from commonplace.journals.notebook.write import OverviewConflict
+
+    def supersede(ref: str) -> WrittenEntry:
+        return notebook.supersede(_entry_of(notebook, ref), entry, section=section, **how)
+
+    try:
+        if supersedes:
+            return look_up_former(supersedes, JOURNAL, supersede)
+        return notebook.write(section, entry, **how)
+    except OverviewConflict as exc:
+        raise with_both_texts(exc) from exc
 
 
 def _entry_of(notebook: NotebookJournal, ref: str) -> SectionAddress:

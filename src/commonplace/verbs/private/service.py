@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import CommonplaceError, Denied, Invalid
@@ -38,14 +39,21 @@ from commonplace.verbs.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock
     from commonplace.core.former_texts import FormerTexts
-    from commonplace.core.values import Hit
-    from commonplace.journals.private.journal import PrivateEntry, PrivateJournal
+    from commonplace.core.values import Found, Hit
+    from commonplace.journals.private.journal import (
+        PrivateEntry,
+        PrivateJournal,
+        ThoughtsWritten,
+    )
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
+
+FLOOR = 0.1
+"""Least similarity of a hit that shares no word with the query."""
 
 READ_BUDGET = 16_000
 """Characters that read_recent_entries returns at the most, about 4,000 tokens."""
@@ -136,28 +144,50 @@ class PrivateService(Struct, frozen=True, kw_only=True):
             "world_knowledge": world_knowledge,
         }
         said = {heading: text for heading, text in thoughts.items() if text}
-        return self._write(said, at, idempotency_key or None, supersedes)
+        written, notes = self.write(
+            said, at=read_at(self, at), key=idempotency_key or None, supersedes=supersedes
+        )
+        return self._written(written, notes)
 
-    def _write(
-        self, thoughts: Mapping[str, str], at: str, key: str | None, supersedes: str
-    ) -> Answer:
-        instant = read_at(self, at)
-        if instant and instant > self.clock() + _LATEST:
-            raise Invalid(f"Invalid at: {at!r} lies in the future.", hint="Give a past time.")
+    def write(
+        self,
+        thoughts: Mapping[str, str],
+        *,
+        at: datetime | None = None,
+        key: str | None = None,
+        supersedes: str = "",
+    ) -> tuple[ThoughtsWritten, tuple[str, ...]]:
+        """Write thoughts, by heading, and file them; what was written, and notes on it.
+
+        Args:
+            thoughts: Texts by the names of headings, such as `feelings`.
+            at: None for now.
+            key: The same key twice is one entry.
+            supersedes: The ref or path of the entry whose place they take; empty for none.
+
+        Raises:
+            Invalid, Denied, NotFound, Unavailable, Conflict.
+        """
+        if at and at > self.clock() + _LATEST:
+            when = render_instant(at, self.zone)
+            raise Invalid(f"Invalid at: {when} lies in the future.", hint="Give a past time.")
         former = []
         if supersedes.strip():
             self.refuse_path(supersedes)
             replaced, written = look_up_former(
                 supersedes,
                 "private",
-                lambda ref: self.journal.supersede_by(ref, thoughts, at=instant),
+                lambda ref: self.journal.supersede_by(ref, thoughts, at=at),
                 by_name=True,
             )
             former.append(replaced)
         else:
-            written = self.journal.write(thoughts, at=instant, idempotency_key=key)
+            written = self.journal.write(thoughts, at=at, idempotency_key=key)
+        filed = self.filing.file(self.docs([*written.entries, *former]))
+        return written, (*written.notes, *filed.notes)
+
+    def _written(self, written: ThoughtsWritten, notes: Sequence[str]) -> Answer:
         entries = written.entries
-        filed = self.filing.file(self.docs([*entries, *former]))
         lines = ["Thoughts recorded successfully."]
         if written.repeated:
             lines = ["These thoughts were already recorded with this idempotency_key."]
@@ -176,7 +206,7 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         if self.shows_paths:
             facts["paths"] = [str(x.path) for x in entries]
         versions = {x.ref: x.version for x in entries}
-        return self.answer(lines, facts, [*written.notes, *filed.notes], written=versions)
+        return self.answer(lines, facts, notes, written=versions)
 
     def search_journal(
         self,
@@ -193,7 +223,7 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         floor: Annotated[
             float, Arg("Least similarity of a hit that shares no word with the query.", -1, 1)
-        ] = 0.1,
+        ] = FLOOR,
         explain: Annotated[bool, Arg("Explain each score.")] = False,
     ) -> Answer:
         """Private journal: find earlier entries by meaning and by words.
@@ -202,20 +232,11 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         user likes. Returns entries, best first, with score, time, sections, ref and an excerpt;
         read one whole with read_journal_entry.
         """
-        from commonplace.search import policy
-        from commonplace.search.finder import SearchQuestion
-
         interval, before = read_span(self, since, until, when=when), read_as_of(self, as_of)
-        where = Filter(
-            journals=("private",),
-            scopes=self.journal.scopes(type),
-            headings=tuple(sections),
-            interval=interval or Interval(),
-            written_before=before,
+        within = Filter(
+            headings=tuple(sections), interval=interval or Interval(), written_before=before
         )
-        found = self.finder.find(
-            SearchQuestion(text=query, where=where, limit=limit, floor=floor, policy=policy.PRIVATE)
-        )
+        found = self.find(query, kind=type, within=within, limit=limit, floor=floor)
         notes = list(found.notes)
         if type == "project" and all(root.scope == "user" for root in self.journal.roots):
             notes.append("No project is known here: its notes lie in the user's journal.")
@@ -237,6 +258,21 @@ class PrivateService(Struct, frozen=True, kw_only=True):
             }
 
         return self.answer(lines, facts, notes)
+
+    def find(
+        self, query: str, *, kind: Kind, within: Filter, limit: int, floor: float = FLOOR
+    ) -> Found:
+        """The best entries for a question, those of the project, of the user, or of both.
+
+        within: With these headings, of this time. Raises: Invalid, Unavailable.
+        """
+        from commonplace.search import policy
+        from commonplace.search.finder import SearchQuestion
+
+        where = replace(within, journals=("private",), scopes=self.journal.scopes(kind))
+        return self.finder.find(
+            SearchQuestion(text=query, where=where, limit=limit, floor=floor, policy=policy.PRIVATE)
+        )
 
     def _hit_lines(
         self, number: int, hit: Hit, whose: Sequence[str], *, explain: bool

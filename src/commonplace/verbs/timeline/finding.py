@@ -159,7 +159,8 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
             everywhere = replace(where, interval=Interval())
             found = self._asked(whole, everywhere, limit, leans_to=interval)
         else:
-            found = self._asked(query, where, limit)
+            wants_entries = not (kinds or phrase or is_of_a_time)
+            found = self._asked(query, where, limit, wants_entries=wants_entries)
         found = replace(found, phrase=phrase)
         by_words = not is_of_a_time and any(
             hit.by != "meaning" and where.interval.holds(hit.at) for hit in found.hits
@@ -195,8 +196,15 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
         return replace(found, hits=(same, *others)[:limit])
 
     def _asked(
-        self, query: str, where: Filter, limit: int, *, leans_to: Interval | None = None
+        self,
+        query: str,
+        where: Filter,
+        limit: int,
+        *,
+        leans_to: Interval | None = None,
+        wants_entries: bool = False,
     ) -> TimelineFound:
+        """wants_entries: Summaries, which no one asked for, come below all entries."""
         from commonplace.search.finder import SearchQuestion
 
         interval = leans_to if where.interval == Interval() else where.interval
@@ -206,12 +214,16 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
                 where=where,
                 limit=limit,
                 floor=policy.TIMELINE_FLOOR,
-                policy=policy.TIMELINE,
+                policy=policy.TIMELINE_ENTRIES if wants_entries else policy.TIMELINE,
                 fitting=policy.fitting_kinds(interval),
                 preferred_time=leans_to,
             )
         )
-        return replace(self._read(found, interval), leans=leans_to is not None)
+        read = self._read(found, interval)
+        if wants_entries:
+            hits = sorted(read.hits, key=lambda hit: bool(hit.entry.level))
+            read = replace(read, hits=tuple(hits))
+        return replace(read, leans=leans_to is not None)
 
     def _read(self, found: Found, interval: Interval | None) -> TimelineFound:
         hits = tuple(x for hit in found.hits if (x := self._hit(hit)) is not None)

@@ -34,7 +34,7 @@ _ROWS = 200
 
 def chronicle(visit: Visit) -> WebPage:
     """The log, filtered by a tag and a time; or the answer to a question."""
-    verbs = visit.app.chronicle.tools
+    verbs = visit.app.chronicle.service()
     asked, tag, when = visit.value("q"), visit.value("tag"), visit.value("when")
     counts = verbs.chronicle.list_tags()
     values: dict[str, object] = {
@@ -73,7 +73,7 @@ def figure(visit: Visit) -> WebPage:
     asked, when, unit = visit.value("q"), visit.value("when"), visit.query.get("unit")
     values: dict[str, object] = {"current": "chronicle", "q": asked, "when": when, "found": None}
     if asked:
-        verbs = visit.app.chronicle.tools
+        verbs = visit.app.chronicle.service()
         found = figure_over_time(verbs, asked, when=when, unit=unit[-1] if unit else None)
         values["found"] = found
         values["interval"] = render_interval(found.interval, visit.zone) if found.interval else ""
