@@ -36,7 +36,9 @@ class ServedWorld:
         self.tokens = TokenFile(settings.home, clock=self.clock)
         limits = limits or Limits()
         self.limits = PageLimits(
-            rates=RateLimiter(limits, self.clock.seconds), body_bytes=limits.body_bytes
+            rates=RateLimiter(limits, self.clock.seconds),
+            drafts=RateLimiter(limits, self.clock.seconds),
+            body_bytes=limits.body_bytes,
         )
         self.pages = pages_for_tokens(
             self.apps,
@@ -323,3 +325,12 @@ def test_today_shows_no_path_of_the_machine(world):
     assert [page.status_code for page in pages] == [400, 400, 400]
     for page in (*pages, ann.get("/web/"), ann.get("/web/write")):
         assert str(world.home) not in page.text
+
+
+def test_what_is_sent_as_one_types_takes_nothing_from_answers(narrow):
+    """It has a limit of its own, beside that of the pages."""
+    ann = narrow.browser("ann")
+    csrf = csrf_of(ann, "/web/")
+    drafts = [ann.post("/web/draft", data={"csrf": csrf, "text": f"{n}"}) for n in range(9)]
+    assert [each.status_code for each in drafts] == [200] * 6 + [429] * 3
+    assert ann.get("/web/").status_code == 200

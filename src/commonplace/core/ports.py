@@ -486,6 +486,15 @@ class DatesRefs(Protocol):
 
 
 @runtime_checkable
+class CountsJournals(Protocol):
+    """An index that can say at once how much it holds of each journal."""
+
+    def count_by_journal(self) -> Mapping[str, int]:
+        """How many docs of each journal there are. Raises: Unavailable."""
+        ...
+
+
+@runtime_checkable
 class FindsShortRefs(Protocol):
     """An index, or a journal with refs that no index holds, that finds the refs of a short form."""
 

@@ -170,6 +170,11 @@ class MemoryOwnerIndex:
         with self._lock:
             return Counts(docs=len(self._held), pending=len(self._pending(identity)), bytes=0)
 
+    def count_by_journal(self) -> dict[str, int]:
+        """How many docs of each journal there are; see the port."""
+        with self._lock:
+            return Counter(each.doc.journal for each in self._held.values())
+
     def tally(self, identity: str) -> list[Tally]:
         """How much is held of each kind of docs; see the port."""
         with self._lock:

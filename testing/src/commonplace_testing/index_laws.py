@@ -14,7 +14,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid
-from commonplace.core.ports import DatesRefs, FindsShortRefs, FollowsChains, Tallying
+from commonplace.core.ports import (
+    CountsJournals,
+    DatesRefs,
+    FindsShortRefs,
+    FollowsChains,
+    Tallying,
+)
 from commonplace.core.refs import short_number, short_ref
 from commonplace.core.text import text_hash
 from commonplace.core.values import (
@@ -453,6 +459,19 @@ class IndexContract:
         empty = index.of_owner("bob")
         assert isinstance(empty, Tallying)
         assert empty.tally("") == []
+
+    def test_the_docs_of_each_journal_are_counted(self, index: Index) -> None:
+        """As they are after each change, whatever else was asked before."""
+        docs = [a_doc("n:1", "harbour"), a_doc("n:2", "wood", kind="summary")]
+        mine = self.filled(index, [*docs, a_doc("l:1", "wood", journal="log")])
+        if not isinstance(mine, CountsJournals):
+            return
+        assert mine.count_by_journal() == {"notes": 2, "log": 1}
+        mine.apply([Drop("n:1"), Drop("l:1"), Put(a_doc("n:3", "later"))])
+        assert mine.count_by_journal() == {"notes": 2}
+        empty = index.of_owner("bob")
+        assert isinstance(empty, CountsJournals)
+        assert empty.count_by_journal() == {}
 
     def test_a_dropped_doc_is_gone(self, index: Index) -> None:
         """Neither words nor meaning find it, its stamp is gone; dropping it again is nothing."""

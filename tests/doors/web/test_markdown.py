@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.doors.web.markdown import MOST, to_html
+from commonplace.doors.web.markdown import MOST, to_html, to_words
 
 ELEMENT = re.compile(r"</?([a-z0-9]+)")
 OURS = frozenset(
@@ -66,3 +66,20 @@ def test_a_deeply_nested_text_is_shown_whole():
         assert "after" in shown, (sign, depth)
         assert ("<strong>" in shown) == ("plain" not in shown), (sign, depth)
         assert depth > 5 or "<strong>" in shown, (sign, depth)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("# Plan\n\nSail out **now**", "Plan \u00b7 Sail out now"),
+        ("Plan\n====\nSail out", "Plan \u00b7 Sail out"),
+        ("To do:\n- [ ] one\n- two\n1. three", "To do: \u00b7 one \u00b7 two \u00b7 three"),
+        ("one\ntwo\n\n> three `four`", "one two three four"),
+        ("a - b #c 2. d", "a - b #c 2. d"),
+        ("## Closed ##\n---\nend", "Closed \u00b7 end"),
+        ("#\n- \n", ""),
+    ],
+)
+def test_the_words_of_a_row(text, words):
+    """A heading and the items of a list stand apart; what is no sign of Markdown stays."""
+    assert to_words(text) == words

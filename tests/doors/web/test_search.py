@@ -199,7 +199,7 @@ def test_a_folded_private_entry_begins_with_what_was_written(world):
         world.call("private", "process_thoughts", project_notes="deployed the api to staging")
     page = search(world, q="deployed")
     folded = page.text.partition("1 more that says the same")[2].partition("</details>")[0]
-    assert "Project Notes deployed the api to staging" in folded
+    assert "Project Notes \u00b7 deployed the api to staging" in folded
     assert "title:" not in folded
 
 

@@ -58,6 +58,10 @@ class Limits(Struct, frozen=True, kw_only=True):
         """The limits of answers to our own questions, which open calls wait for."""
         return replace(self, at_once=self.replies)
 
+    def of_drafts(self) -> Limits:
+        """The limits of what the pages send as one types: three times as often as they do."""
+        return replace(self, per_second=5.0, burst=20, at_once=2)
+
 
 class _Usage(Struct):
     tokens: float

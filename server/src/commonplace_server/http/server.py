@@ -224,6 +224,7 @@ class HttpDoor:
                         prefix=WEB,
                         limits=PageLimits(
                             rates=rate_limiter,
+                            drafts=RateLimiter(self._limits.of_drafts(), time.monotonic),
                             body_bytes=self._limits.body_bytes,
                             body_s=self._limits.body_s,
                         ),

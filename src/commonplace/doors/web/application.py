@@ -235,8 +235,9 @@ class WebApplication:
             visitor = self._visitor(request)
             if visitor is None:
                 return self._show_entrance(401)
+            rates = self._limits.drafts if row.name == "draft" else self._limits.rates
             try:
-                with self._limits.rates.call(visitor.owner):
+                with rates.call(visitor.owner):
                     return await self._counted(row, visitor, request)
             except RateLimitExceeded as exc:
                 return self._too_many(exc, visitor)
@@ -329,6 +330,7 @@ class WebApplication:
                 visitor=visitor,
                 box=box_of(visit) if visit is not None and page.is_whole else None,
                 pages=[x for x in PAGES if x.title and (self._shows_paths or not x.is_machines)],
+                counts=visit.place_counts() if visit is not None and page.is_whole else {},
                 url=self.url,
                 base=self._prefix,
                 **({} if visit is None else {"visit": visit}),

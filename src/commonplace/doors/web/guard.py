@@ -78,9 +78,15 @@ class Uncounted:
 
 
 class PageLimits(Struct, frozen=True, kw_only=True):
-    """The limits on one owner's use of the pages."""
+    """The limits on one owner's use of the pages.
+
+    Attributes:
+        rates: Of requests that are answered by a page, and of streams.
+        drafts: Of what is sent as one types, which takes nothing from those.
+    """
 
     rates: Rates
+    drafts: Rates = Uncounted()
     body_bytes: int = LONGEST_BODY
     body_s: float = LONGEST_WAIT_S
 

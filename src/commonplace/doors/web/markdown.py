@@ -31,7 +31,12 @@ _NESTED = 20
 """Levels of quotes and lists that the parser follows; what lies deeper it leaves out unasked."""
 
 _NESTING = frozenset({"blockquote_open", "bullet_list_open", "ordered_list_open", "list_item_open"})
-_SIGNS = re.compile(r"\*\*|__|^#{1,6} +|^> ?|`", re.MULTILINE)
+_SIGNS = re.compile(r"\*\*|__|^ *(?:> ?)+|`")
+_HEADING = re.compile(r"^ {0,3}#{1,6}(?: +(.*?))??(?: +#+)? *$")
+_ITEM = re.compile(r"^ *(?:[-*+]|\d{1,9}[.)]) +(?:\[([ xX])\] +)?")
+_RULE = re.compile(r"^ {0,3}(?:=+|-{2,}|\*{3,}|_{3,}) *$")
+_APART = "\u00b7"
+"""Stands between a heading or an item of a list and what comes next, on one line."""
 _SCHEMES = ("http://", "https://", "mailto:")
 
 
@@ -48,8 +53,26 @@ def to_html(text: str) -> Markup:
 
 
 def to_words(text: str) -> str:
-    """The words of a Markdown text on one line, for a list: without its commonest signs."""
-    return " ".join(_SIGNS.sub("", text).split())
+    """The words of a Markdown text on one line, for a list: without its commonest signs.
+
+    A heading and the items of a list stand apart from what is around them.
+    """
+    said: list[str] = []
+    is_apart = False
+    for line in text.splitlines():
+        plain = _SIGNS.sub("", line)
+        if _RULE.match(plain):  # what underlines a heading, too
+            is_apart = True
+            continue
+        heading, item = _HEADING.match(plain), _ITEM.match(plain)
+        begun = (heading[1] or "") if heading else plain[item.end() :] if item else plain
+        if not (words := " ".join(begun.split())):
+            continue
+        if said and (heading or item or is_apart):
+            said.append(_APART)
+        said.append(words)
+        is_apart = heading is not None
+    return " ".join(said)
 
 
 @cache

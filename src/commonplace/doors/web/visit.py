@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.fence import visible
 from commonplace.core.redact import Hidden
 from commonplace.core.text import opening, shown_now
@@ -181,6 +181,16 @@ class Visit(Struct, frozen=True, kw_only=True):
         opener = self.app.recall.service().journals.get(journal)
         place = scope if opener is None else opener.place_of(scope)
         return self.shown(place if self.shows_paths or not place else shown_name(scope))
+
+    def place_counts(self) -> Mapping[str, int]:
+        """How many entries each journal has, of transcripts sessions; none where unknown."""
+        transcripts = self.app.transcripts
+        try:
+            counts = self.app.recall.service().count_by_journal()
+            sessions = len(transcripts.store.list_names()) if transcripts.is_there() else 0
+        except CommonplaceError:
+            return {}
+        return {**counts, "transcripts": sessions}
 
     def value(self, name: str, default: str = "") -> str:
         """The last value of a name in the form, else in the query; stripped."""

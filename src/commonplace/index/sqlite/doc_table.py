@@ -50,6 +50,11 @@ class DocTables:
         self._held = name, newest, table
         return table
 
+    def count_facets(self, conn: sqlite3.Connection) -> dict[int, int]:
+        """How many docs have each facet, by its number."""
+        facets, docs = np.unique(self.table(conn).facets, return_counts=True)
+        return dict(zip(facets.tolist(), docs.tolist(), strict=True))
+
     def _updated(self, conn: sqlite3.Connection, table: DocTable, seen: int) -> DocTable | None:
         moved = read_column(conn, self._sql["list_moved"], {"seen": seen})
         if len(moved) > MOVES_TAKEN:

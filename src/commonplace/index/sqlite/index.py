@@ -14,6 +14,7 @@ import sqlite3
 import threading
 import time
 import zlib
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import micros
@@ -271,6 +272,16 @@ class SqliteOwnerIndex:
                     query, {"encoder": encoder}
                 )
             ]
+
+    def count_by_journal(self) -> dict[str, int]:
+        """How many docs of each journal; see `core.ports.CountsJournals`. Raises: Unavailable."""
+        with self._file.using() as (conn, opened), snapshot(conn), opened.reading:
+            of_facets = opened.doc_tables.count_facets(conn)
+            load_facets(conn, self._sql, opened.facets, of_facets)
+        counted: Counter[str] = Counter()
+        for facet, docs in of_facets.items():
+            counted[opened.facets[facet].journal] += docs
+        return counted
 
     def _count_pending(self, conn: sqlite3.Connection, encoder: int) -> int:
         """How many docs wait for an encoder; without one (below 0) all with words in them do."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import bounds_us
 from commonplace.core.errors import Denied, NotFound, Unavailable
-from commonplace.core.ports import OpensPaths, SumsUpEntries
+from commonplace.core.ports import CountsJournals, OpensPaths, SumsUpEntries
 from commonplace.core.refs import look_up
 from commonplace.core.text import opening
 from commonplace.core.values import Filter, Interval
@@ -279,6 +279,13 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         firsts = times.searchsorted([start for start, _ in bounds])
         lasts = times.searchsorted([end for _, end in bounds])
         return [int(count) for count in lasts - firsts]
+
+    def count_by_journal(self) -> Mapping[str, int]:
+        """How much is filed of each journal; empty where an index cannot say. Raises: Unavailable.
+
+        Nothing is filed first: what was just written may not count yet.
+        """
+        return self.index.count_by_journal() if isinstance(self.index, CountsJournals) else {}
 
     def open_ref(self, ref: str) -> Page:
         """The entry under a ref of any journal, or under a path, with what stands beside it.
