@@ -14,7 +14,7 @@ from tests.verbs.recall_world import RecallWorld, ask
 from commonplace.core.values import Drop, Put
 from commonplace.inference.encoder.encoder import load_encoder
 from commonplace.inference.encoder.profiles import PROFILES, Missing, find_weights
-from commonplace.search.replacing import may_replace, proposal
+from commonplace.search.replacing import find_replaceable, may_replace, proposal
 from commonplace.search.statements import says_change
 from commonplace_testing import a_doc, encode_all
 from commonplace_testing.in_memory import MemoryIndex
@@ -47,10 +47,10 @@ def measured(encoder):
         doc = a_doc("n:new", text, minutes=9)
         index.apply([Put(doc)])
         fresh = may_replace([Put(doc)])
-        line = "" if fresh is None else proposal(index, encoder, fresh)
-        is_it = line.startswith(f"May replace {formers[former]}:")
+        found = None if fresh is None else find_replaceable(index, encoder, fresh)
+        is_it = found is not None and found.ref == formers[former]
         right += bool(takes_place and is_it)
-        wrong += bool(line and not (takes_place and is_it))
+        wrong += bool(found and not (takes_place and is_it))
         missed += bool(takes_place and not is_it)
         index.apply([Drop("n:new")])
     return right / (right + wrong), right / (right + missed)
@@ -150,6 +150,6 @@ def test_a_text_that_is_quoted_breaks_out_of_no_line():
     index.apply([Put(replace(a_doc("n:1", text[:60]), text=text[:60]))])
     fresh = a_doc("n:2", "The quokka API port is now 9000, ignore 8000.", minutes=2)
     index.apply([Put(fresh)])
-    line = proposal(index, None, fresh)
+    line = proposal(find_replaceable(index, None, fresh))
     assert "\n" not in line
     assert len(line) < 250

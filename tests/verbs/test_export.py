@@ -143,3 +143,33 @@ def test_the_form_that_is_written_is_the_one_that_was_released(worlds, tmp_path)
     }
     again = content_of(tmp_path / "again")
     assert {name: again[name] for name in lines} == lines
+
+
+def test_what_was_looked_at_travels_with_an_export(worlds, tmp_path):
+    """Of the journals that it holds: what was new here is new there, and nothing else."""
+    here, there = worlds
+    app = opened(here)
+    refs = [ask(app, "add_entry", message=f"Thing {n}").facts["ref"] for n in range(3)]
+    app.today().seen.keep(refs[:2], app.clock())
+    app.today().seen.keep(["private:user/x"], app.clock())
+    app.exporting().export(tmp_path / "out", journals=["chronicle"])
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
+    assert set(manifest["seen"]) == {"", *refs[:2]}
+    there.clock.at = here.clock.at
+    other = opened(there)
+    other.exporting().take(tmp_path / "out")
+    other.filing.sweep()
+    news = other.today().news()
+    assert [hit.doc.ref for each in news.projects for hit in each.hits] == refs[2:]
+
+
+def test_a_time_that_is_none_is_not_exported(worlds, tmp_path):
+    """As another program may have written it where we keep what was seen."""
+    app = opened(worlds[0])
+    ask(app, "add_entry", message="Thing")
+    app.today().seen.keep(["chronicle:x"], app.clock())
+    path = app.folder / "seen" / "entries.json"
+    path.write_text('{"chronicle:x": NaN, "chronicle:y": Infinity, "chronicle:z": 5}', "utf-8")
+    app.exporting().export(tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
+    assert manifest["seen"] == {"chronicle:z": 5.0}

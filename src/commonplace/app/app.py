@@ -267,6 +267,7 @@ class App(OwnerContext):
             zone=self.settings.timezone,
             screen=self.shared.screen,
             book=self.expiry_book,
+            seen=self.seen_marks.book,
             scratch_folders=self.scratch_folders,
         )
 

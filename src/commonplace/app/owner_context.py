@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from commonplace.search.two_questions import TwoQuestionFinder
     from commonplace.verbs.brief.keeper import BriefKeeper
     from commonplace.verbs.imports.taking_back import GivesImportsBack
+    from commonplace.verbs.today.seen import SeenMarks
     from commonplace.verbs.toolset import Toolset
 
 _log = logging.getLogger(__name__)
@@ -223,6 +224,19 @@ class OwnerContext(ABC):
             shows_paths=self.shows_paths,
             hidden=self.hidden,
             expire=self.sweep_expired,
+            on_proposal=lambda later, former: self.seen_marks.propose(later, former, self.clock()),
+        )
+
+    @locked_cached_property
+    def seen_marks(self) -> SeenMarks:
+        """What this owner has looked at."""
+        from commonplace.core.time_book import SEEN, TimeBook
+        from commonplace.verbs.today.seen import SeenMarks
+
+        return SeenMarks(
+            book=TimeBook(self.folder, SEEN),
+            prepare=lambda: self.make_folder(self.folder),
+            zone=self.settings.timezone,
         )
 
     def _indexes_elsewhere(self, refs: Sequence[str]) -> Iterator[tuple[OwnerIndex, Sequence[str]]]:

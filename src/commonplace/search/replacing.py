@@ -37,10 +37,10 @@ def may_replace(changes: Sequence[Change]) -> Doc | None:
     return fresh[0]
 
 
-def proposal(
+def find_replaceable(
     index: OwnerIndex, encoder: Encoder | None, doc: Doc, vector: Vector | None = None
-) -> str:
-    """The line that names the entry whose place a new one may take; empty where none is likely.
+) -> Doc | None:
+    """The entry that holds still and whose place a new one may take; None where none is likely.
 
     Args:
         index: Where it is looked for.
@@ -49,8 +49,11 @@ def proposal(
         vector: Its own, where it was made for the index just now.
     """
     former = _likeliest(index, encoder, doc, vector)
-    if former is None or newest_of(index, [former.ref]):
-        return ""
+    return None if former is None or newest_of(index, [former.ref]) else former
+
+
+def proposal(former: Doc) -> str:
+    """The line that names, to the writer of a new entry, the one whose place it may take."""
     said = visible_line(opening(former.own_text, _SHOWN))
     when = former.dated or render_date(former.at.date())
     return f'May replace {former.ref}: "{said}" of {when}; say supersedes to settle.'

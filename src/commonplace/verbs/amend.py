@@ -68,6 +68,18 @@ class TakesBack(Protocol):
         ...
 
 
+@runtime_checkable
+class TakesPlaces(Protocol):
+    """A journal in which an entry that is there can take the place of another."""
+
+    def take_place(self, ref: str, former: str) -> Amendment:
+        """Have an entry say that it took the place of another, which `undo` takes back; both stay.
+
+        Raises: Conflict where one took that place already; as `AmendsRefs.edit`.
+        """
+        ...
+
+
 class Undo(Struct, frozen=True, kw_only=True):
     """What can be taken back of an entry.
 
@@ -171,6 +183,22 @@ class AmendService(Struct, frozen=True, kw_only=True):
         """
         supersede = partial(supersede_entry, text=text, expected=expected)
         return ending_alike(self.book, self.zone, ref, lambda: self._found(ref, supersede))
+
+    def take_place(self, ref: str, former: str) -> Amendment:
+        """Have an entry that is there take the place of a former one; see `TakesPlaces`.
+
+        Raises: Denied where its journal writes a new one instead; as `TakesPlaces.take_place`.
+        """
+
+        def take(amender: AmendsRefs, each: str) -> Amendment:
+            if isinstance(amender, TakesPlaces):
+                return amender.take_place(each, former)
+            raise Denied(
+                f"{each} can take no entry's place afterwards.",
+                hint=f"Supersede {former} by what holds.",
+            )
+
+        return self._found(ref, take)
 
     def find_undo(self, ref: str) -> Undo:
         """What `undo` would take back of an entry.

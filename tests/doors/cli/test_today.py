@@ -105,3 +105,16 @@ def test_the_name_of_a_folder_steers_no_terminal(tmp_path, monkeypatch):
     shown = on_screen("today")
     assert "\x1b" not in shown
     assert "Last in red<U+001B>[31m" in shown
+
+
+def test_what_you_write_on_a_terminal_is_not_new():
+    """What a program writes, which has none, is; what you correct on it is seen."""
+    facts("log", "written by a program")
+    code, _, shown = on_terminal("log", "written by hand")
+    assert code == 0, shown
+    assert facts("today")["new_count"] == 1
+    ref = facts("log", "written by another")["ref"]
+    assert facts("today")["new_count"] == 2
+    code, _, shown = on_terminal("edit", ref, "written by another program")
+    assert code == 0, shown
+    assert facts("today")["new_count"] == 1

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.doors.web.web_world import WebWorld, aside_of, csrf_of, words_of
+from tests.doors.web.web_world import WebWorld, aside_of, csrf_of, words_of, words_of_html
 
 
 def log(world, message, **given):
@@ -216,3 +216,98 @@ def test_a_time_that_is_none_is_refused(browser, at):
     answer = browser.post("/today/seen", data=data)
     assert answer.status_code == 400
     assert "This form names no time." in words_of(answer)
+
+
+@pytest.fixture
+def proposed(world):
+    """Of a decision and a later one that may replace it, both refs."""
+    old = log(world, "The quokka API listens on port 8000.", at="2026-11-12 10:00")
+    return old, log(world, "The quokka API now listens on port 9000.")
+
+
+def cards_of(page):
+    """The words of the cards that ask what replaces what."""
+    return [
+        words_of_html(x) for x in re.findall(r'<div class="ask".*?</form>', page.text, re.DOTALL)
+    ]
+
+
+def test_what_may_replace_what_is_asked_side_by_side(browser, proposed):
+    """Where the later one is new, above it."""
+    (card,) = cards_of(browser.get("/"))
+    assert card == (
+        "A later entry may replace an earlier one 12 Nov The quokka API listens on port 8000."
+        " 12:00 The quokka API now listens on port 9000. It replaces it y Both hold b"
+    )
+
+
+def test_it_replaces_it(world, browser, proposed):
+    """By one button; nothing is written anew, it is not asked again, and Undo takes it back."""
+    old, new = proposed
+    press(browser, form_with(browser.get("/"), "It replaces it").replace('"no"', '"yes"'))
+    page = browser.get("/")
+    assert "It takes the place of the former one, which stays." in words_of(page)
+    assert cards_of(page) == []
+    assert world.app.recall.service().open_ref(old).superseded_by == new
+    assert "No longer holds" in words_of(browser.get(f"/entry?ref={old}"))
+    press(browser, form_with(page, 'data-key="u"'))
+    assert world.app.recall.service().open_ref(old).superseded_by == ""
+    assert cards_of(browser.get("/")) == []
+
+
+def test_both_hold(world, browser, proposed):
+    """Never asked again, in another process neither; and asked again by Undo."""
+    old, _ = proposed
+    form = form_with(browser.get("/"), "Both hold").replace('"yes"', '"no"')
+    press(browser, form)
+    page = browser.get("/")
+    assert "Both hold: it is not asked again." in words_of(page)
+    assert cards_of(page) == []
+    again = WebWorld()
+    assert cards_of(again.browser().get("/")) == []
+    again.close()
+    assert world.app.recall.service().open_ref(old).superseded_by == ""
+    press(browser, form_with(page, 'data-key="u"'))
+    assert len(cards_of(browser.get("/"))) == 1
+
+
+def test_a_note_that_replaces_one(world, browser):
+    """Both files name each other, and neither once it is taken back."""
+    think = {"user_context": "The quokka API listens on port 8000."}
+    (old,) = world.call("private", "process_thoughts", **think).facts["refs"]
+    world.clock.advance(60)
+    think = {"user_context": "The quokka API now listens on port 9000."}
+    (new,) = world.call("private", "process_thoughts", **think).facts["refs"]
+    raw = [world.app.amend.read_text(ref).text for ref in (old, new)]
+    press(browser, form_with(browser.get("/"), "It replaces it").replace('"no"', '"yes"'))
+    page = browser.get("/")
+    assert cards_of(page) == []
+    assert world.app.recall.service().open_ref(old).superseded_by == new
+    assert world.app.recall.service().open_ref(new).supersedes == old
+    press(browser, form_with(page, 'data-key="u"'))
+    assert [world.app.amend.read_text(ref).text for ref in (old, new)] == raw
+
+
+def test_nothing_is_asked_of_what_is_gone_or_was_settled(world, browser, proposed):
+    """As when the former was deleted, or the one who wrote it said what it supersedes."""
+    old, _ = proposed
+    world.call(
+        "chronicle", "add_entry", message="The quokka API listens on port 9000.", supersedes=old
+    )
+    assert cards_of(browser.get("/")) == []
+
+
+def test_a_former_entry_that_is_gone_is_not_asked_for(world, browser, proposed):
+    """Its words are in no card."""
+    world.app.amend.delete(proposed[0])
+    assert cards_of(browser.get("/")) == []
+
+
+def test_places_say_how_much_they_have(world, browser):
+    """Entries of each journal; nothing where there is none."""
+    for n in range(3):
+        log(world, f"Thing {n}")
+    page = browser.get("/")
+    places = words_of_html(re.search(r'<nav aria-label="Pages">.*?</nav>', page.text, re.DOTALL)[0])
+    assert "Chronicle 3" in places
+    assert "Memory Transcripts" in places

@@ -185,3 +185,72 @@ def test_a_home_without_anything(world):
     """No part of it fails."""
     service = world.open().today()
     assert (service.news().count, service.on_this_day(), service.open_things(())) == (0, [], [])
+
+
+OLD, NEW = "The quokka API listens on port 8000.", "The quokka API now listens on port 9000."
+
+
+def asked(app):
+    """The texts of what may replace what."""
+    return [
+        (each.later.doc.text, each.former.text)
+        for project in app.today().news().projects
+        for each in project.asked
+    ]
+
+
+def test_what_may_replace_what_is_asked_while_it_is_new(world):
+    """As the write proposed it, in another process too, and no more once it was seen."""
+    app = world.open()
+    logged(app, OLD, "2026-11-12 10:00")
+    ref = logged(app, NEW)
+    assert asked(world.open()) == [(NEW, OLD)]
+    app.today().seen.keep([ref], world.clock())
+    assert asked(app) == []
+
+
+def test_what_only_mentions_it_is_not_asked(world):
+    """Where a write proposes nothing, nothing is asked."""
+    app = world.open()
+    logged(app, OLD, "2026-11-12 10:00")
+    logged(app, "Read the manual of the quokka API.")
+    assert asked(app) == []
+
+
+def test_what_was_seen_one_by_one_becomes_an_instant(world, monkeypatch):
+    """Once all before it was seen; what is still new stays so, and what was just kept comes back."""
+    monkeypatch.setattr("commonplace.verbs.today.service.MANY_KEPT", 3)
+    app = world.open()
+    service = app.today()
+    early = [logged(app, f"Early {n}", f"yesterday {n + 1}am") for n in range(4)]
+    service.seen.keep(early, world.clock())
+    world.clock.advance(2 * 3600)
+    left = logged(app, "Left for later", "today 9am")
+    late = logged(app, "Kept just now", "today 10am")
+    service.seen.keep([late], world.clock())
+    service.settle()
+    state = service.seen.read(world.clock())
+    assert state.until == service.recall.open_ref(left).at
+    assert texts(service.news()) == {"project": ["Left for later"]}
+    service.seen.drop([late])
+    assert texts(service.news()) == {"project": ["Kept just now", "Left for later"]}
+    service.seen.keep([left, late], world.clock())
+    world.clock.advance(2 * 3600)
+    service.seen.keep(["chronicle:x"], world.clock())
+    service.settle()
+    assert len(service.seen.read(world.clock()).kept) == 1
+    assert service.news().count == 0
+
+
+def test_of_very_many_marks_the_latest_are_kept(world, monkeypatch):
+    """So that no file of them grows without end; the instant before which all was seen stays."""
+    monkeypatch.setattr("commonplace.verbs.today.seen.MOST_KEPT", 2)
+    app = world.open()
+    seen = app.today().seen
+    until = seen.read(world.clock()).until
+    for n in range(4):
+        seen.keep([f"chronicle:{n}"], world.clock())
+        world.clock.advance(1)
+    state = seen.read(world.clock())
+    assert [*state.kept] == ["chronicle:2", "chronicle:3"]
+    assert state.until == until

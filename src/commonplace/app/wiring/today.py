@@ -36,20 +36,12 @@ class TodayWiring(Struct, frozen=True, kw_only=True):
 
     def service(self) -> TodayService:
         """The verbs of Today. Raises: Unavailable."""
-        from commonplace.core.time_book import SEEN, TimeBook
-        from commonplace.verbs.today.seen import SeenMarks
         from commonplace.verbs.today.service import TodayService
 
-        context = self.context
-        marks = SeenMarks(
-            book=TimeBook(context.folder, SEEN),
-            prepare=lambda: context.make_folder(context.folder),
-            zone=context.settings.timezone,
-        )
         return TodayService(
             recall=self.recall.service(),
             sessions=self.transcripts.service() if self.transcripts.is_there() else None,
-            seen=marks,
+            seen=self.context.seen_marks,
             root_of=self._root_of,
             brief_of=self._brief_of,
             projects=self._projects,

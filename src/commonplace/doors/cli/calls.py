@@ -19,10 +19,10 @@ from commonplace.core.values import Filter
 from commonplace.doors.cli.acts import note_edits, noting, this_terminal
 from commonplace.doors.cli.frame import confirm, home_folder, say, settings
 from commonplace.doors.cli.options import expires_at, keeps_former, says_yes
-from commonplace.doors.cli.short_refs import find_entry, is_older_than_list
+from commonplace.doors.cli.short_refs import find_entry, is_older_than_list, terminal_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.core.time_book import TimesWithin
@@ -62,6 +62,7 @@ def opened(
         ):
             yield app
         note_edits(app, editor.unkept)
+        _note_seen(app, [*editor.edited, *editor.unkept])
         for note in left_out.notes:  # of a verb that is no tool, whose answer has its own
             say(f"Note: {note}", err=True)
         # There is no background once a command has ended.
@@ -165,7 +166,14 @@ def _noted(
         is_edit = editor.edited or editor.unkept
         note({} if is_known or is_edit or not is_own else answer.written)
     note_edits(app, editor.unkept)
+    _note_seen(app, answer.written if is_own else ())
     return answer
+
+
+def _note_seen(app: App, refs: Collection[str]) -> None:
+    """Note what was written on a terminal as seen by its owner: an assistant's call has none."""
+    if refs and terminal_name():
+        app.seen_marks.keep_written(refs, app.clock())
 
 
 def check_age(app: App, named: str, entry: EditableText, *, yes: bool) -> None:

@@ -36,6 +36,7 @@ _PAGES = "commonplace.doors.web.pages"
 PAGES: tuple[PageRow, ...] = (
     PageRow("home", "/", f"{_PAGES}.today:home", "Today"),
     PageRow("seen", "/today/seen", f"{_PAGES}.today:seen", writes=True),
+    PageRow("replace", "/today/replaced", f"{_PAGES}.today:replace_former", writes=True),
     PageRow("finish", "/today/done", f"{_PAGES}.today:finish", writes=True),
     PageRow("search", "/search", f"{_PAGES}.search:search", "Search"),
     PageRow("calendar", "/calendar", f"{_PAGES}.calendar:today", "Calendar"),

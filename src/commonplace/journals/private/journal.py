@@ -607,6 +607,14 @@ class PrivateJournal:
             return ""
         return find_linked(entry.superseded_by, self._place(entry.ref).root)
 
+    def mark_replaced(self, ref: str, successor: str) -> PrivateEntry:
+        """Name in an entry's file which one took its place; empty for none. Raises: as `edit`."""
+        place = self._place(ref)
+        mark = partial(mark_superseded, successor=successor) if successor else without_superseded
+        with locked(place.path.parent):
+            marked = self._rewrite(place, mark)
+        return entry_in(place, *marked, self.zone, self.words.asked())
+
     def _find_linked(self, ref: str, root: Root) -> PrivateEntry | None:
         """The entry that a frontmatter names, if it is there; the ref may be of any origin."""
         if not ref.startswith(SCHEME):

@@ -93,6 +93,7 @@ class Filing:
         shows_paths: Whether a message may name a path of this machine.
         hidden: Gives the refs of what has expired, which leaves the index at once.
         expire: Called before what changed is filed: forgets what has expired.
+        on_proposal: Hears of each new entry that may take the place of another, by both refs.
     """
 
     def __init__(
@@ -110,12 +111,14 @@ class Filing:
         shows_paths: bool = True,
         hidden: Hidden = nothing_hidden,
         expire: Callable[[], object] | None = None,
+        on_proposal: Callable[[str, str], object] = lambda _later, _former: None,
     ) -> None:
         self._index, self._sources, self._encoder = index, sources, encoder
         self._monotonic, self._shows_paths = monotonic, shows_paths
         self._lease = Lease(index, _ENCODING, holder, policy.LEASE_S)
         self._quoting, self._elsewhere, self._observer = quoting, elsewhere, observer
         self._hidden, self._expire = hidden, expire
+        self._on_proposal = on_proposal
         self._expiring = threading.Lock()
         self._state = threading.Condition()
         self._over = threading.Condition()
@@ -158,7 +161,7 @@ class Filing:
 
         With it, whose place the new entry may take.
         """
-        from commonplace.search.replacing import may_replace, proposal
+        from commonplace.search.replacing import find_replaceable, may_replace, proposal
 
         vectors: dict[str, Vector] = {}
         filed = self._file_aside(changes) or self._file_now(changes, vectors)
@@ -167,8 +170,11 @@ class Filing:
             return filed
         try:
             made = vectors.get(fresh.ref)
-            line = proposal(self._index, self._encoder.get(), fresh, made)
-            return replace(filed, proposal=line)
+            former = find_replaceable(self._index, self._encoder.get(), fresh, made)
+            if former is None:
+                return filed
+            self._on_proposal(fresh.ref, former.ref)
+            return replace(filed, proposal=proposal(former))
         except Exception as exc:  # noqa: BLE001  the write stands, whatever might be said of it
             log_failure("What an entry may replace was not looked for", exc)
             return filed

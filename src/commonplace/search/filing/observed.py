@@ -71,6 +71,8 @@ class ObservedFiling:
     def refile(self, changes: Sequence[Put]) -> Outcome:
         """File entries that were edited; their old text leaves as a deleted one's."""
         refs = _refs_of(changes)
+        if former := [x.doc.supersedes for x in changes if x.doc.supersedes]:
+            self._observer.gone(former)
         self._observer.changed(changes)
         left, why = self._forget(refs)
         filed = self._passing(self._filing.file_edited(changes))

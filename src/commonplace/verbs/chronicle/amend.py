@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.errors import NotFound
+from commonplace.core.errors import NotFound, already_superseded
 from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, Answer, EditableText
-from commonplace.journals.chronicle.event import UNKNOWN, fold_tag, own_tags
+from commonplace.journals.chronicle.event import SUPERSEDES, UNKNOWN, fold_tag, own_tags
 from commonplace.verbs.amend import left_notes
 from commonplace.verbs.amend_answers import changed_lines
 from commonplace.verbs.answers import answer_of
@@ -179,6 +179,14 @@ class ChronicleAmender(Struct, frozen=True):
             former=former,
             notes=self.verbs.file_added(added),
         )
+
+    def take_place(self, ref: str, former: str) -> Amendment:
+        """Tag an entry with the one whose place it took; see `verbs.amend.TakesPlaces`."""
+        chronicle = self.verbs.chronicle
+        event, old = chronicle.read_event(ref), chronicle.read_event(former)
+        if (later := chronicle.find_successor(old)) is not None:
+            raise already_superseded(old.ref, later.ref)
+        return _edited(*self._change(event, tags=[*event.tags, f"{SUPERSEDES}{old.id}"]))
 
     def read_inheritance(self, ref: str) -> Inheritance:
         """Its tags, and its folder; see `core.inherited.HandsOnValues`."""

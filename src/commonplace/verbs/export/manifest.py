@@ -10,14 +10,14 @@ from datetime import datetime  # noqa: TC003  a struct reads it at run time
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.journals.table import JOURNAL_NAMES
 from commonplace.verbs.container import EXPORT_FORMAT
 
-VERSION = 2
+VERSION = 3
 """The version of the schema; exports of a newer one are refused, those of an older one are read."""
 
 ENTRIES = "entries.jsonl"
@@ -53,6 +53,8 @@ class ExportManifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         since: Older entries were left out; None where none were.
         journals: How many entries there are of each journal.
         files: Sorted by name.
+        seen: What its owner had looked at, as `verbs.today.seen` keeps it: times in seconds since
+            1970, by ref; up to when everything was stands under an empty one.
     """
 
     format: str
@@ -62,6 +64,7 @@ class ExportManifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     since: datetime | None
     journals: dict[str, int]
     files: tuple[ExportFile, ...]
+    seen: dict[str, float] = field(default_factory=dict)
 
 
 class _Beginning(Struct):

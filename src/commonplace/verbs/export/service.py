@@ -58,6 +58,7 @@ class ExportService:
         zone: The time zone of the pages.
         screen: Hides secrets on the way out, and on the way in.
         book: When entries expire.
+        seen: When they were looked at.
         scratch_folders: Where an export is noted that is being made.
     """
 
@@ -70,6 +71,7 @@ class ExportService:
         zone: tzinfo,
         screen: Screen,
         book: TimeBook,
+        seen: TimeBook,
         scratch_folders: ScratchFolders,
     ) -> None:
         self._portables = portables
@@ -78,6 +80,7 @@ class ExportService:
         self._zone = zone
         self._screen = screen
         self._book = book
+        self._seen = seen
         self._scratch_folders = scratch_folders
 
     def export(
@@ -121,7 +124,7 @@ class ExportService:
                     writer.add(portable, since)
                 elif name in journals:
                     raise Invalid(f"The {name} journal cannot be exported.", hint="Leave it out.")
-            return writer.finish(self._owner, str(self._zone), since)
+            return writer.finish(self._owner, str(self._zone), since, self._seen.read())
 
         return write_export(target, self._scratch_folders, fill)
 
@@ -202,11 +205,16 @@ class ExportService:
 
     @contextmanager
     def _noting(self, export: Export, taking: Sequence[Portable]) -> Iterator[bool]:
-        """Note which export is being imported, and that all of it is written; whether it was."""
+        """Note which export is being imported, and that all of it is written; whether it was.
+
+        And what was seen of it, once it is.
+        """
         is_written = self._is_written(export, taking)
         if not is_written:
             self._note(export.digest, done=False)
         yield is_written
+        if not is_written:
+            self._seen.keep_all(export.manifest.seen)
         self._note(export.digest, done=True)
 
     def _note(self, digest: str, *, done: bool) -> None:

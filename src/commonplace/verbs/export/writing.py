@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import os
 from itertools import chain
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 from commonplace.core.clock import local_date, render_instant, to_local
 from commonplace.core.errors import Invalid
 from commonplace.core.files import make_folder, sync_folder
+from commonplace.core.former_texts import journal_of
 from commonplace.core.ports import ExportsSummaries
 from commonplace.verbs.container import (
     EXPORT_FORMAT,
@@ -87,8 +89,10 @@ class ExportWriter:
             if first is not None:
                 self._put(name, SUMMARIES, chain([first], summaries), "summaries-")
 
-    def finish(self, owner: str, zone: str, since: datetime | None) -> ExportManifest:
-        """Write the manifest, last, since it has the hashes."""
+    def finish(
+        self, owner: str, zone: str, since: datetime | None, seen: Mapping[str, float]
+    ) -> ExportManifest:
+        """Write the manifest, last, since it has the hashes; of `seen` what is of its journals."""
         folders = [self._scratch / name for name in self._counts]
         names = sorted(f"{x.name}/{each}" for x in folders for each in os.listdir(x))
         made = ExportManifest(
@@ -99,6 +103,13 @@ class ExportWriter:
             since=since,
             journals=self._counts,
             files=tuple(self._file(name) for name in names),
+            seen={
+                ref: at
+                for ref, at in sorted(seen.items())
+                if isfinite(at)
+                and (not ref or journal_of(ref) in self._counts)
+                and not self._screen.find(ref)
+            },
         )
         with self._new(MANIFEST) as write:
             write(encode_export_manifest(made))

@@ -10,10 +10,21 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound
+from commonplace.core.errors import (
+    CommonplaceError,
+    Conflict,
+    Invalid,
+    NotFound,
+    already_superseded,
+)
 from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, Answer, EditableText
-from commonplace.journals.private.format import is_category, parse_entry, without_headings
+from commonplace.journals.private.format import (
+    is_category,
+    mark_superseding,
+    parse_entry,
+    without_headings,
+)
 from commonplace.journals.private.markdown import split_frontmatter
 from commonplace.journals.private.places import read_entry
 from commonplace.verbs.amend import left_notes
@@ -89,8 +100,27 @@ class PrivateAmender(Struct, frozen=True):
         return _edited(*self._edit(before, new, expected))
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
-        """Give an entry its former file; see `verbs.amend.RestoresTexts`."""
-        return _edited(*self._edit(self.verbs.open_entry(former.ref), former.text, expected))
+        """Give an entry its former file; see `verbs.amend.RestoresTexts`.
+
+        What it had taken the place of since holds again.
+        """
+        before = self.verbs.open_entry(former.ref)
+        entry, filed = self._edit(before, former.text, expected)
+        if before.supersedes and not entry.supersedes:
+            with suppress(NotFound):
+                replaced = self.verbs.journal.mark_replaced(before.supersedes, "")
+                self.verbs.filing.file_edited(self.verbs.docs([replaced]))
+        return _edited(entry, filed)
+
+    def take_place(self, ref: str, former: str) -> Amendment:
+        """Name each other in the files of both; see `verbs.amend.TakesPlaces`."""
+        verbs = self.verbs
+        before, old = verbs.open_entry(ref), verbs.open_entry(former)
+        if later := verbs.journal.find_successor(old):
+            raise already_superseded(old.ref, later)
+        entry, filed = self._edit(before, mark_superseding(before.raw, old.ref))
+        verbs.filing.file_edited(verbs.docs([verbs.journal.mark_replaced(old.ref, entry.ref)]))
+        return _edited(entry, filed)
 
     def edit_read(self, read: PrivateEntry, text: str) -> Answer:
         """Replace the text of an entry that was read; shows what changed.

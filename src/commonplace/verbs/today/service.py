@@ -7,6 +7,7 @@ what was seen is all that it changes.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Literal
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import add_months, day_interval, day_of, parse_time
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.ports import DatesRefs
 from commonplace.core.text import counted, tokens_in
 from commonplace.core.values import Filter, Interval
 from commonplace.search import policy
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from commonplace.core.brief_item import BriefItem
-    from commonplace.core.values import Hit
+    from commonplace.core.values import Hit, Page
     from commonplace.journals.transcripts.message import SessionSummary
     from commonplace.verbs.brief.service import Brief
     from commonplace.verbs.recall.service import RecallService
@@ -36,6 +38,12 @@ if TYPE_CHECKING:
 
 MOST_NEW = 60
 """Entries that are listed as new, and as many sessions; of more there is a count."""
+
+MANY_KEPT = 500
+"""Marks of what was seen one by one, from which on an instant is looked for in their place."""
+
+LINKING = ("chronicle", "private")
+"""The journals in which an entry that is there can take the place of another."""
 
 MOST_OPEN = 30
 """To-dos that are listed, and as many lines of each project that say what is to do."""
@@ -63,16 +71,26 @@ class NewSession(Struct, frozen=True, kw_only=True):
     at: datetime
 
 
+class MayReplace(Struct, frozen=True, kw_only=True):
+    """A new entry that may take the place of a former one, as was proposed when it was written."""
+
+    later: Hit
+    former: Page
+
+
 class NewOfProject(Struct, frozen=True, kw_only=True):
     """What is new of one project, newest first.
 
     Attributes:
         project: Its folder; empty for what belongs to none.
+        asked: Which of them may take the place of which.
     """
 
     project: str
     hits: Sequence[Hit]
     sessions: Sequence[NewSession]
+
+    asked: Sequence[MayReplace] = ()
 
     @property
     def name(self) -> str:
@@ -228,9 +246,38 @@ class TodayService(Struct, frozen=True, kw_only=True):
         return News(
             since=state.until,
             count=max(count, len(hits)) + len(sessions) + more,
-            projects=self._by_project(hits, sessions),
+            projects=[
+                replace(each, asked=self._asked(state, each.hits))
+                for each in self._by_project(hits, sessions)
+            ],
             notes=notes,
         )
+
+    def settle(self) -> None:
+        """Note one instant in place of many marks, where all before it was seen.
+
+        What was marked within the last hour may still be taken back, so it stays new until then.
+        Raises: Unavailable, Denied.
+        """
+        now = self.recall.clock()
+        state = self.seen.read(now)
+        within = self._within()
+        if len(state.kept) < MANY_KEPT or within is None:
+            return
+        interval = Interval(start=state.until, end=now + _LATEST)
+        within = replace(within, excluded_refs=tuple(self._kept(state, interval, within)))
+        left = self.recall.list_in(interval, within=within, limit=MANY_KEPT)
+        sessions, more_sessions = self._new_sessions(interval, state)
+        if left.has_more or more_sessions:
+            return
+        hour_ago = now - timedelta(hours=1)
+        latest = [ref for ref, at in state.kept.items() if at > hour_ago.timestamp()]
+        index = self.recall.index
+        dates = index.dates_of(latest).values() if isinstance(index, DatesRefs) else [state.until]
+        new = [*(hit.doc.at for hit in left.hits), *(each.at for each in sessions)]
+        until = min([hour_ago, *dates, *new])
+        if until > state.until:
+            self.seen.advance(until)
 
     def latest(self, limit: int, *, without: Sequence[str] = ()) -> Sequence[NewOfProject]:
         """What was written last, by project, whether it was seen or not. Raises: Unavailable.
@@ -326,6 +373,18 @@ class TodayService(Struct, frozen=True, kw_only=True):
             what = counted(pending, "text is", "texts are")
             text = f"{what} found by words alone until the encoder has read them all."
             yield WaitingThing(kind="pending", text=text)
+
+    def _asked(self, state: SeenState, hits: Sequence[Hit]) -> Sequence[MayReplace]:
+        """What may replace what among new entries, where neither was replaced since."""
+        new = {hit.doc.ref: hit for hit in hits if not (hit.doc.supersedes or hit.replaced_by)}
+        found = []
+        for later, former in state.asked:
+            if later in new and later.partition(":")[0] in LINKING:
+                with suppress(CommonplaceError):  # it is gone, and nothing is asked
+                    page = self.recall.open_ref(former)
+                    if not (page.superseded_by or page.replaced):
+                        found.append(MayReplace(later=new[later], former=page))
+        return found
 
     def _within(self) -> Filter | None:
         """What was written, and was not said in a session; None where there is no journal."""

@@ -18,7 +18,7 @@ from commonplace.core.text import opening
 from commonplace.core.values import Filter, Interval
 from commonplace.doors.last_examination import find_examination
 from commonplace.doors.web.charts import DayCell, heat_of, heatmap
-from commonplace.doors.web.pages.entry import ref_of
+from commonplace.doors.web.pages.entry import ref_of, split_head
 from commonplace.doors.web.visit import Redirect, UndoOffer, WebPage, offer_to_delete
 from commonplace.journals.memory.entry import parse_ref, version_of
 from commonplace.verbs.brief.render import TITLES
@@ -75,7 +75,8 @@ def home(visit: Visit) -> WebPage:
 
 def seen(visit: Visit) -> Redirect | WebPage:
     """Note that something was seen, all of it, or that it is new again."""
-    marks = visit.app.today().seen
+    service = visit.app.today()
+    marks = service.seen
     act = visit.value("do")
     if act == "all":
         before = marks.read(visit.now).until.timestamp()
@@ -91,12 +92,33 @@ def seen(visit: Visit) -> Redirect | WebPage:
         marks.drop([ref])
     else:
         marks.keep([ref], visit.now)
+        service.settle()
     if visit.value("quiet"):  # the script shows it itself
         return WebPage(template="kept.html", title="Kept", is_whole=False)
     if act == "new":
         return Redirect(to=visit.url("home"))
     offer = UndoOffer(page="seen", fields={"do": "new", "ref": ref})
     return Redirect(to=visit.url("home"), notes=("Kept: seen and right.",), offer=offer)
+
+
+def replace_former(visit: Visit) -> Redirect:
+    """Answer whether an entry takes the place of a former one: it does, both hold, or ask again."""
+    marks, ref, former = visit.app.seen_marks, ref_of(visit), visit.value("former")
+    act = visit.value("do")
+    if act == "ask":
+        marks.propose(ref, former, visit.now)
+        return Redirect(to=visit.url("home"))
+    if act == "yes":
+        done = visit.app.amend.take_place(ref, former)
+        marks.keep_written([ref], visit.app.clock())
+        notes = ("It takes the place of the former one, which stays.", *done.notes)
+        offer = UndoOffer(page="undo", fields={"ref": ref})
+    else:
+        notes = ("Both hold: it is not asked again.",)
+        fields = {"do": "ask", "ref": ref, "former": former}
+        offer = UndoOffer(page="replace", fields=fields)
+    marks.settle(ref, former)
+    return Redirect(to=visit.url("home"), notes=notes, offer=offer)
 
 
 def finish(visit: Visit) -> Redirect:
@@ -143,6 +165,16 @@ def _new(visit: Visit, project: NewOfProject) -> dict[str, Any]:
     clients = sorted({each.session.client for each in project.sessions})
     return {
         "name": visit.shown(project.name),
+        "asked": [
+            {
+                "later": each.later.doc,
+                "former": each.former,
+                "text": visit.shown_opening(
+                    split_head(each.former.ref, each.former.text)[1], _SHOWN
+                ),
+            }
+            for each in project.asked
+        ],
         "rows": sorted(rows, key=lambda row: row["at"], reverse=True),
         "clients": ", ".join(clients),
         "sessions": len(project.sessions),

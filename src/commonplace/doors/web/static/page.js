@@ -142,7 +142,7 @@ const move = (by) => {
 };
 const KEYS = [
   ["/", "find"], ["n", "write"], ["\u2191 \u2193", "move along the rows"], ["o, Enter", "open"],
-  ["k", "keep: seen and right"], ["e", "correct"], ["x", "forget, after ten seconds"], ["u", "undo"], ["?", "these keys"],
+  ["y, b", "the first card: it replaces it, both hold"], ["k", "keep: seen and right"], ["e", "correct"], ["x", "forget, after ten seconds"], ["u", "undo"], ["?", "these keys"],
 ];
 const help = () => {
   const dialog = document.createElement("dialog");
@@ -164,6 +164,7 @@ document.addEventListener("keydown", (event) => {
   if (isTyping(event)) return;
   const row = document.querySelector(".rows > li.selected:not([hidden])");
   const press = (key) => row?.querySelector(`[data-key="${key}"]`)?.click();
+  const answer = (key) => document.querySelector(`.ask [data-key="${key}"]`)?.click();
   const toBox = () => {
     const area = document.querySelector("#box textarea") ?? document.querySelector('main input[type="search"]');
     area?.focus();
@@ -171,6 +172,7 @@ document.addEventListener("keydown", (event) => {
   };
   const does = {
     "/": toBox, n: toBox, "?": help, k: () => press("k"), e: () => press("e"), x: () => press("x"),
+    y: () => answer("y"), b: () => answer("b"),
     o: () => row?.querySelector("a.open")?.click(),
     u: () => undo(),
     ArrowDown: () => move(1), ArrowUp: () => move(-1),
