@@ -6,6 +6,7 @@ mypy reads this file too, and holds each to `Library`, and memory and timeline t
 from __future__ import annotations
 
 import inspect
+import os
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -568,3 +569,28 @@ def test_a_program_ends_without_a_word_of_ours(tmp_path: Path, end: str, said: s
     errors = [line for line in done.stderr.splitlines() if line]
     assert errors[-1:] == ([said] if said else [])
     assert "vectors" not in done.stderr
+
+
+FORKED = """
+import os, sys
+from commonplace import Memory
+from commonplace_testing import HashingEncoder, ReadySlot
+
+with Memory("ann", home=sys.argv[1], encoder=ReadySlot(HashingEncoder())) as memory:
+    memory.save_todo("harbour")
+    child = os.fork()
+    if not child:
+        sys.exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    ref = memory.save_todo("the quiet gate")
+    memory.wait(60)
+    assert memory.search("quiet gate").hits[0].ref == ref
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork there")
+def test_a_child_that_ends_closes_nothing_of_its_parents(tmp_path: Path) -> None:
+    """Neither does it wait for threads that it does not have."""
+    command = [sys.executable, "-W", "ignore", "-c", FORKED, str(tmp_path / "data")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert (done.stderr, done.returncode) == ("", 0)

@@ -142,7 +142,7 @@ class MemoryContract:
         saved = every_kind(mine)
         mine.edit_todo(saved["todo"][1], done=True)
         mine.edit(saved["gratitude"][1], "another cake")
-        mine.search("cake")
+        mine.wait()
         index, model = mine.service.index(), HashingEncoder.identity
         counts = index.counts(model)
         assert (counts.docs, counts.pending) == (len(KINDS), 0)
