@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
 
 _AT_HINT = "Use a past time such as yesterday 9am, 3 hours ago or 2026-11-03 14:30."
-# What `core.when` says where its examples, spans of time, would lead astray.
-_NO_INSTANT = ("Unknown time phrase", "Time phrase lies ahead", "No beginning")
+NO_INSTANT = ("Unknown time phrase", "Time phrase lies ahead", "No beginning")
+"""How `core.when` says that words are no past time; its examples are spans of time."""
+
 # What rooms below call what came in as some argument of a tool's.
 _OTHERWISE_NAMED = re.compile(r"Invalid (?:time|message): ")
 
@@ -55,7 +56,7 @@ def read_at(service: Clocked, at: str) -> datetime | None:
         try:
             return parse_at(at, now=service.clock(), zone=service.zone)
         except Invalid as exc:
-            if exc.message.startswith(_NO_INSTANT):
+            if exc.message.startswith(NO_INSTANT):
                 raise exc.as_kind(Invalid, hint=_AT_HINT) from exc
             raise
 

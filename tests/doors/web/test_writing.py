@@ -81,6 +81,19 @@ def test_a_decision_is_tagged_so_beside_its_own_tags(world, browser):
     assert event.at.isoformat() == "2026-11-22T09:00:00+00:00"
 
 
+def test_a_time_in_front_is_when_it_was(world, browser):
+    """As on the command line; one that cannot be is refused, and nothing typed is lost."""
+    assert send(browser, text=f"yesterday 9am: {PLANTED}").status_code == 303
+    (event,) = world.app.chronicle.journal.list_events(limit=2).events
+    assert (event.message, event.at.isoformat()) == (PLANTED, "2026-11-22T09:00:00+00:00")
+    refused = send(browser, text=f"31 February: {PLANTED}")
+    assert refused.status_code == 400
+    assert "No such day" in words_of(refused)
+    assert typed(browser) == f"31 February: {PLANTED}"
+    send(browser, text=f"yesterday 9am: {PLANTED}", **{"as": "note"})
+    assert f"yesterday 9am: {PLANTED}" in dict(texts(world))["private"]
+
+
 def test_what_was_written_is_taken_back(world, browser):
     """By the button that the next page has, until another page was shown."""
     send(browser, text=PLANTED)
@@ -96,6 +109,7 @@ def test_what_was_written_is_taken_back(world, browser):
     ("given", "says"),
     [
         ({"at": "the day of the parrots"}, "unknown time phrase"),
+        ({"at": "31 February"}, "no such day"),
         ({"as": "parrot"}, "Nothing is written as"),
         ({"as": "notebook"}, "path"),
         ({"expires": "yesterday"}, "expires"),

@@ -250,7 +250,10 @@ def _read_date(found: re.Match[str], context: TimeContext) -> Reading | None:
             return None
         return date(year, month, dom), date(year, month, dom) + DAY
 
-    return read_named(bounds, found, context)
+    reading = read_named(bounds, found, context)
+    if reading is None:
+        raise Invalid(f"No such day: {found[0]!r}.", hint="Name a day that its month has.")
+    return reading
 
 
 def _read_weekday_date(found: re.Match[str], context: TimeContext) -> Reading | None:

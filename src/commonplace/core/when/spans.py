@@ -296,8 +296,8 @@ def _read_clock(found: re.Match[str], context: TimeContext) -> Reading | None:
 
 
 def _read_day_clock(found: re.Match[str], context: TimeContext) -> Reading | None:
-    clock = _clock_time(found)
-    day = match_rules(DAY_RULES, found["rest"], context) if clock else None
+    day = match_rules(DAY_RULES, found["rest"], context)
+    clock = _clock_time(found) if day and day.day else None
     if clock is None or day is None or day.day is None:
         return None
     return _on_clock(day.day, clock, context, dated=day.dated)

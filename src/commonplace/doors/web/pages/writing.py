@@ -13,6 +13,7 @@ from commonplace.core.text import opening
 from commonplace.doors.web.box import FIELDS, FORM, KINDS, find_kind
 from commonplace.doors.web.guard import check_writes
 from commonplace.doors.web.visit import Redirect, WebPage, offer_to_delete
+from commonplace.verbs.chronicle.leading_time import split_time
 from commonplace.verbs.today.draft import CHOSEN, DraftText
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from commonplace.doors.web.visit import UndoOffer, Visit
 
 _SAID = 80
+_NO_TIME = "If this is no time, give the time `now` in the editor."
 _REFUSED = {"tags": "tags", "at": "time of its own", "overview": "overview"}
 """What is refused of a kind that does not take it, and what is said that it has none of."""
 
@@ -133,7 +135,12 @@ def _write(visit: Visit, kind: WrittenKind, text: str, typed: DraftText) -> Answ
     if tags:
         given["tags"] = [*tags, *kind.also.get("tags", ())]
     key = visit.once_key(kind.name, *(f"{k}={v}" for k, v in sorted(given.items())))
-    given["idempotency_key"] = key
+    given["idempotency_key"] = key  # of what was typed: sent again, `an hour ago` is another time
+    if kind.toolset == "chronicle" and "at" not in given:
+        now, zone = visit.app.clock(), visit.app.settings.timezone
+        timed = split_time(text, now=now, zone=zone, otherwise=_NO_TIME)
+        given |= {kind.field: timed.message}
+        given |= {"at": timed.at.isoformat()} if timed.at else {}
     return visit.app.toolset(kind.toolset).tool(kind.tool).call(given)
 
 
