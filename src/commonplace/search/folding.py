@@ -57,6 +57,12 @@ def fitting(hits: Sequence[Hit], question: str, chance: float | None) -> Fitting
     return by_session._replace(hits=shown, less=less)
 
 
+def less_likely(hits: Sequence[Hit], question: str, chance: float | None) -> frozenset[str]:
+    """The refs of those among a list's hits that fit far less than the best, or are more turns."""
+    found = fitting(hits, question, chance)
+    return frozenset(hit.doc.ref for hit in (*found.less, *found.turns))
+
+
 def few_of_a_session(hits: Sequence[Hit], question: str, share: float = math.inf) -> Fitting:
     """The hits with three turns of one session, unless the question asks for a session.
 

@@ -17,7 +17,7 @@ from commonplace.core.text import counted, nearest, opening, shown_now, tokens_i
 from commonplace.core.values import BRANCH_TAG, Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.core.values import ChainLink, Doc, Interval, Replacement
@@ -184,6 +184,11 @@ def chain_facts(hit: Chained) -> dict[str, Any]:
         ("later", hit.later),
     )
     return {name: _link_facts(link) for name, link in ends if link is not None}
+
+
+def less_facts(ref: str, less: Collection[str]) -> dict[str, Any]:
+    """That a hit fits far less than the best, where it is one of these; else nothing."""
+    return {"less_likely": True} if ref in less else {}
 
 
 def replaced_since_facts(replaced: Sequence[Replacement]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from commonplace.verbs.answers import (
     explanation_facts,
     explanation_of,
     first_refs,
+    less_facts,
     place_lines,
     replaced_since_facts,
     shown_name,
@@ -73,6 +74,7 @@ class AnswerFrame(Struct, frozen=True, kw_only=True):
         has_more: Whether a list goes on after these.
         less: Hits that are not among these, which fit less.
         turns: What else was said in sessions of which enough is among these.
+        far: Gives the refs of those among these hits that fit far less than the best.
     """
 
     head: tuple[str, ...]
@@ -84,6 +86,7 @@ class AnswerFrame(Struct, frozen=True, kw_only=True):
     has_more: bool = False
     less: Sequence[Hit] = ()
     turns: Sequence[Hit] = ()
+    far: Callable[[], frozenset[str]] = frozenset
 
 
 class _Shared(Struct, frozen=True, kw_only=True):
@@ -181,7 +184,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
                 "left_out": len(rest),
                 **_turns_facts(frame.turns),
                 "caution": _CAUTION_FACTS,
-                "results": [self._hit_facts(frame, each.hit, each.text) for each in shown],
+                "results": self._results(frame, shown),
                 **({"next_start": following if goes_on else None} if frame.is_list else {}),
             },
             frame.notes,
@@ -223,6 +226,13 @@ class Renderer(Struct, frozen=True, kw_only=True):
         if hit.also:
             lines.append(f"Same: {', '.join(first_refs([short_ref(ref) for ref in hit.also]))}")
         return lines
+
+    def _results(self, frame: AnswerFrame, shown: Sequence[_Shown]) -> list[dict[str, Any]]:
+        far = frame.far()
+        return [
+            {**self._hit_facts(frame, x.hit, x.text), **less_facts(x.hit.doc.ref, far)}
+            for x in shown
+        ]
 
     def _hit_facts(self, frame: AnswerFrame, hit: Hit, text: str) -> dict[str, Any]:
         doc = hit.doc

@@ -188,7 +188,8 @@ class ChronicleFinder(Struct, frozen=True, kw_only=True):
         if start and end >= len(hits) >= MOST_RANKED:
             cut = f"Only the best {len(hits)} entries are ranked: narrow by time or tags."
             notes = (*notes, cut)
-        return Found(hits=tuple(hits[start:end]), notes=notes), len(hits) > end
+        page = Found(hits=tuple(hits[start:end]), notes=notes, chance=found.chance)
+        return page, len(hits) > end
 
     def read_hits(self, found: Found) -> list[EventHit]:
         """The entries of the hits as chronicle has them now, less those that are gone."""

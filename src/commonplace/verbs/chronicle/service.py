@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from msgspec import Struct
@@ -30,6 +31,7 @@ from commonplace.verbs.answers import (
     explanation_facts,
     explanation_of,
     interval_facts,
+    less_facts,
     one_line,
     rounded,
     time_lines,
@@ -335,6 +337,8 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
                 limit=limit, within=interval, tags=tags, cursor=cursor
             )
             return self._listed(page.events, cursor=page.cursor, interval=interval)
+        from commonplace.search.folding import less_likely
+
         first, start = _parse_cursor(cursor) if cursor else (limit, 0)
         with naming("text", about=BAD_QUERY):
             found, more = self.searches.find_page(
@@ -347,6 +351,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
                 before=before,
             )
         hits = self.searches.read_hits(found)
+
         return self._listed(
             [event for event, _ in hits],
             cursor=f"r{first}.{start + limit}" if more else "",
@@ -354,6 +359,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
             notes=found.notes,
             explained=[_explained(hit) for _, hit in hits] if explain else [],
             hits=[hit for _, hit in hits],
+            less=frozenset if start else partial(less_likely, found.hits, text, found.chance),
             before=before,
         )
 
@@ -438,6 +444,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         notes: Sequence[str] = (),
         explained: Sequence[tuple[str, dict[str, Any]]] = (),
         hits: Sequence[Chained] | None = None,
+        less: Callable[[], frozenset[str]] = frozenset,
         extra: Mapping[str, Any] | None = None,
         shows_age: bool = False,
         before: datetime | None = None,
@@ -461,10 +468,12 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
 
         def facts() -> dict[str, Any]:
             made = {**_facts(events, interval), "cursor": cursor, **as_of_facts(before)}
+            fit_less = less()
             for place, (entry, event) in enumerate(zip(made["entries"], events, strict=True)):
                 for _, why in explained[place : place + 1]:
                     entry.update(why)
                 entry.update(chain_facts(chains[place]))
+                entry.update(less_facts(event.ref, fit_less))
                 entry.update({"age": ago(event.at, now, self.zone)} if now else {})
             return {**made, **(extra or {})}
 

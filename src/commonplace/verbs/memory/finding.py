@@ -6,7 +6,7 @@ Decides nothing about ranking: `search` does, with the numbers of its policy.
 from __future__ import annotations
 
 import time
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -151,9 +151,11 @@ class MemoryFound(Struct, frozen=True, kw_only=True):
         before: The instant as of which it was asked; None for the present.
         todos: How many open to-dos were asked for as such and are listed, newest first; 0 where
             the hits are the best for a question.
+        less: Gives the refs of those that fit far less than the best.
     """
 
     hits: tuple[MemoryHit, ...]
+    less: Callable[[], frozenset[str]] = frozenset
     duration_ms: int
     top_k: int
     count: Callable[[str], int]
@@ -270,6 +272,7 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
         ]
         return MemoryFound(
             hits=tuple(shown),
+            less=frozenset if found is listed else partial(_less, found, asked.text),
             duration_ms=0,
             top_k=top_k,
             count=self._count,
@@ -360,6 +363,12 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
         if isinstance(encoder, CountsTokens):
             return encoder.count_tokens(text)
         return tokens_in(text)
+
+
+def _less(found: Found, text: str) -> frozenset[str]:
+    from commonplace.search.folding import less_likely
+
+    return less_likely(found.hits, text, found.chance)
 
 
 def _filter(asked: MemoryQuestion) -> Filter:

@@ -32,6 +32,7 @@ from commonplace.verbs.answers import (
     explanation_facts,
     explanation_of,
     interval_facts,
+    less_facts,
     time_lines,
 )
 from commonplace.verbs.memory.finding import TOOL
@@ -72,7 +73,10 @@ def found_answer(found: MemoryFound, *, explain: bool, card: bool) -> Answer:
 
 
 def _facts(found: MemoryFound, *, explain: bool, card: bool) -> dict[str, Any]:
-    results = [hit_facts(hit, explain=explain) for hit in found.hits]
+    less = found.less()
+    results = [
+        {**hit_facts(hit, explain=explain), **less_facts(hit.ref, less)} for hit in found.hits
+    ]
     interval = interval_facts(found.interval)
     payload = {
         "status": "ok",

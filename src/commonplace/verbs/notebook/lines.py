@@ -12,11 +12,13 @@ from commonplace.core.clock import render_instant
 from commonplace.core.errors import Conflict
 from commonplace.core.fence import fenced, visible
 from commonplace.core.text import counted_entries, excerpt, opening, text_hash
+from commonplace.core.values import Hit
 from commonplace.journals.notebook.format import ref_of, version_of
 from commonplace.verbs.answers import (
     answer_of,
     chain_facts,
     chain_lines,
+    less_facts,
     one_line,
     replaced_since_facts,
     rounded,
@@ -202,6 +204,17 @@ def node_lines(nodes: Sequence[TocNode], zone: tzinfo, *, indent: int = 0) -> It
         hidden = f"; {node.below:,} below" if node.below and not node.subsections else ""
         yield f"{'  ' * indent}- {node.id} ({count}{when}{hidden})"
         yield from node_lines(node.subsections, zone, indent=indent + 1)
+
+
+def results_of(found: Sequence[NotebookHit], asked: str, *, explain: bool) -> list[dict[str, Any]]:
+    """The hits of a question as plain data."""
+    from commonplace.search.folding import less_likely
+
+    hits = [Hit(doc=x.doc, score=x.score, by="both", similarity=None) for x, _, _ in found]
+    less = less_likely(hits, asked, None)
+    return [
+        {**hit_facts(each, explain=explain), **less_facts(each[0].doc.ref, less)} for each in found
+    ]
 
 
 def hit_facts(found: NotebookHit, *, explain: bool) -> dict[str, Any]:

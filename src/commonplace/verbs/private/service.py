@@ -29,6 +29,7 @@ from commonplace.verbs.answers import (
     explanation_facts,
     explanation_of,
     interval_facts,
+    less_facts,
     time_lines,
     word_facts,
     word_lines,
@@ -248,16 +249,26 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         for number, hit in enumerate(found.hits, 1):
             lines += self._hit_lines(number, hit, whose[number - 1], explain=explain)
 
-        def facts() -> dict[str, Any]:
-            return {
+        return self.answer(
+            lines,
+            lambda: {
                 "query": query,
                 "count": len(found.hits),
                 "interval": interval_facts(interval),
-                "results": [self._hit_facts(hit, explain=explain) for hit in found.hits],
+                "results": self._results(found, query, explain=explain),
                 **as_of_facts(before),
-            }
+            },
+            notes,
+        )
 
-        return self.answer(lines, facts, notes)
+    def _results(self, found: Found, query: str, *, explain: bool) -> list[dict[str, Any]]:
+        from commonplace.search.folding import less_likely
+
+        less = less_likely(found.hits, query, found.chance)
+        return [
+            {**self._hit_facts(hit, explain=explain), **less_facts(hit.doc.ref, less)}
+            for hit in found.hits
+        ]
 
     def find(
         self, query: str, *, kind: Kind, within: Filter, limit: int, floor: float = FLOOR

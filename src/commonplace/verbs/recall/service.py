@@ -94,6 +94,13 @@ class EntriesRecalled(Struct, frozen=True, kw_only=True):
     less: Sequence[Hit] = ()
     turns: Sequence[Hit] = ()
 
+    def far(self) -> frozenset[str]:
+        """The refs of those among the hits that fit far less than the best."""
+        from commonplace.search.folding import less_likely
+
+        asked, chance = self.question.about, self.found.chance
+        return frozenset() if self.has_todos else less_likely(self.found.hits, asked, chance)
+
 
 class EntriesOfTime(Struct, frozen=True, kw_only=True):
     """What was written in a time, newest first; interval: None for any time.

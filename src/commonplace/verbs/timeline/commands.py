@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from commonplace.core.clock import find_period_key, local_date, render_instant, render_interval
-from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.present import AFTER_DOUBT
@@ -35,7 +35,7 @@ from commonplace.verbs.answers import CAUTION, answer_of, interval_facts
 from commonplace.verbs.renderer import Renderer
 from commonplace.verbs.timeline.drill_down import drill_down, with_others
 from commonplace.verbs.timeline.lines import figures_lines, state_of, when_of
-from commonplace.verbs.timeline.reading import read_period
+from commonplace.verbs.timeline.reading import read_period, read_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -140,6 +140,12 @@ class TimelineCommands:
         above = journal.above([found.ref]).get(found.ref, frozenset())
         node = with_others(node, self._others)
         return _shown_period(found, node, sorted(above), zone, is_plain=form == "plain")
+
+    def is_other_time(self, text: str) -> bool:
+        """Whether a text names a time that is not one hour, day, week, month or year."""
+        with suppress(Invalid):
+            return read_time(self._service, text)[0] is None
+        return False
 
     def show_stored(self, key: str, *, depth: int, most_lines: int) -> ShownPeriod | None:
         """A period as a page shows it; None where nothing was recorded, and for no period's key.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -107,9 +108,11 @@ class TimelineFound(Struct, frozen=True, kw_only=True):
         interval: The time it kept to, or leaned to.
         phrase: The words of the question that it was read from.
         leans: Whether entries of other times are found too.
+        less: Gives the refs of those that fit far less than the best.
     """
 
     hits: tuple[TimelineHit, ...]
+    less: Callable[[], frozenset[str]] = frozenset
     interval: Interval | None = None
     phrase: str = ""
     leans: bool = False
@@ -206,6 +209,7 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
     ) -> TimelineFound:
         """wants_entries: Summaries, which no one asked for, come below all entries."""
         from commonplace.search.finder import SearchQuestion
+        from commonplace.search.folding import less_likely
 
         interval = leans_to if where.interval == Interval() else where.interval
         found = self.finder().find(
@@ -223,7 +227,8 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
         if wants_entries:
             hits = sorted(read.hits, key=lambda hit: bool(hit.entry.level))
             read = replace(read, hits=tuple(hits))
-        return replace(read, leans=leans_to is not None)
+        less = partial(less_likely, found.hits, query, found.chance)
+        return replace(read, leans=leans_to is not None, less=less)
 
     def _read(self, found: Found, interval: Interval | None) -> TimelineFound:
         hits = tuple(x for hit in found.hits if (x := self._hit(hit)) is not None)

@@ -31,6 +31,7 @@ from commonplace.verbs.answers import (
     explanation_of,
     first_refs,
     interval_facts,
+    less_facts,
     rounded,
     time_lines,
 )
@@ -142,11 +143,21 @@ def found_answer(
             "interval": interval_facts(found.interval),
             "read_from": opening(found.phrase, 120),
             "leans": found.leans,
-            "results": [_hit_facts(hit, zone, text, explain=explain) for hit, text in shown],
+            "results": _results(shown, found.less(), zone, explain=explain),
             **as_of_facts(before),
         },
         found.notes,
     )
+
+
+def _results(
+    shown: Sequence[tuple[TimelineHit, str]], less: frozenset[str], zone: tzinfo, *, explain: bool
+) -> list[dict[str, Any]]:
+    """Hits as plain data, with the text that is shown of each."""
+    return [
+        {**_hit_facts(hit, zone, text, explain=explain), **less_facts(hit.ref, less)}
+        for hit, text in shown
+    ]
 
 
 def _hit_facts(hit: TimelineHit, zone: tzinfo, text: str, *, explain: bool) -> dict[str, Any]:

@@ -65,10 +65,10 @@ def read_named(service: Clocked, text: str, *, argument: str = "at") -> Interval
     return found
 
 
-def read_period(service: Clocked, text: str) -> tuple[Level, Interval]:
-    """The one period that a text names, by its name or by a phrase such as `last week`.
+def read_time(service: Clocked, text: str) -> tuple[Level | None, Interval]:
+    """The time that a text names, by a period's name or by a phrase such as `last week`.
 
-    Raises: Invalid, also for a time that is not one hour, day, week, month or year.
+    The level is None where it is not one hour, day, week, month or year. Raises: Invalid.
     """
     with naming("period"):
         key = find_period_key(text, service.zone)
@@ -76,9 +76,15 @@ def read_period(service: Clocked, text: str) -> tuple[Level, Interval]:
     if key is not None:
         return key
     assert named.start is not None
-    for level in LEVELS:
-        if period(named.start, level, service.zone) == named:
-            return level, named
+    levels = (each for each in LEVELS if period(named.start, each, service.zone) == named)
+    return next(levels, None), named
+
+
+def read_period(service: Clocked, text: str) -> tuple[Level, Interval]:
+    """The one period that a text names; see `read_time`. Raises: Invalid, also for another time."""
+    level, named = read_time(service, text)
+    if level is not None:
+        return level, named
     raise Invalid(
         f"Invalid period: {opening(text, 60)!r} is not one hour, day, week, month or year.",
         hint="Use one such as 2026, 2026-10, 2026-W41, 2026-10-07, '2026-10-07 14' or last week.",
