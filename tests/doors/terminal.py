@@ -96,16 +96,23 @@ def on_terminal(*words, typed="", env=None, out=subprocess.PIPE):
 def one_terminal():
     """A terminal for several short commands: takes the words of each, and gives its stdout.
 
-    With `out=None` its stdout is the terminal; `typed` is what was typed before it reads.
+    With `out=None` its stdout is the terminal; `typed` is what was typed before it reads. With
+    `anew` it is a later terminal, which the system gave the same name.
     """
     import pty
 
     primary, terminal = pty.openpty()
 
-    def call(*words, out=subprocess.PIPE, typed=b""):
+    def call(*words, out=subprocess.PIPE, typed=b"", anew=False):
         os.write(primary, typed)
         command = [sys.executable, "-m", "commonplace", *words]
-        done = subprocess.run(command, stdin=terminal, stdout=out or terminal, stderr=terminal)
+        done = subprocess.run(
+            command,
+            stdin=terminal,
+            stdout=out or terminal,
+            stderr=terminal,
+            start_new_session=anew,
+        )
         return done.stdout or b""
 
     try:

@@ -20,7 +20,6 @@ _BEFORE = "()[]{}<>,;!?'\"`"
 """No dot: one in front begins a path, such as `../api`."""
 _AFTER = f"{_BEFORE}."
 
-
 SHORT_REF = "[a-z]:[0-9a-f]{8}"
 """What a short ref looks like, as a regular expression."""
 
@@ -28,10 +27,11 @@ SHORT_REF = "[a-z]:[0-9a-f]{8}"
 def short_ref(ref: str) -> str:
     """A ref in ten characters: its journal's first letter and 32 bits of the whole, `c:7c55e795`.
 
-    It is the same for good, and an index finds the ref by it. Of 100,000 refs one in 43,000 shares
-    its short form with another.
+    An index finds the ref by these bits alone, which are the same for good. Of 100,000 refs one in
+    43,000 shares its short form with another. `s` is for what was said: `t` is the timeline's.
     """
-    return f"{ref[:1]}:{zlib.crc32(ref.encode('utf-8', 'surrogatepass')):08x}"
+    letter = "s" if ref.startswith("transcripts:") else ref[:1]
+    return f"{letter}:{zlib.crc32(ref.encode('utf-8', 'surrogatepass')):08x}"
 
 
 def short_number(text: str) -> int | None:

@@ -14,8 +14,6 @@ from pathlib import Path
 import pytest
 from tests.doors.terminal import facts, on_terminal, one_terminal, run
 
-from commonplace.doors.cli.log import split_time
-
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
 NOON = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
 
@@ -100,45 +98,23 @@ def test_log_in_the_fewest_words():
 
 
 @pytest.mark.parametrize(
-    ("text", "message", "at"),
+    ("text", "says"),
     [
-        ("yesterday 9am: fixed", "fixed", datetime(2026, 11, 17, 9, tzinfo=UTC)),
-        ("2026-11-03 10:15: met Ana", "met Ana", datetime(2026, 11, 3, 10, 15, tzinfo=UTC)),
-        ("9:30: stand-up: short", "stand-up: short", datetime(2026, 11, 18, 9, 30, tzinfo=UTC)),
-        ("9am: stand-up", "stand-up", datetime(2026, 11, 18, 9, tzinfo=UTC)),
-        ("last week: away", "away", datetime(2026, 11, 9, tzinfo=UTC)),
-        ("now: x", "x", NOON),
-        ("today: x", "x", NOON),
-        ("this week: x", "x", NOON),
+        ("31 February: paid", "No such day: '31 february'. Name a day that its month has."),
+        ("2026-02-30: paid", "No such time in the calendar: '2026-02-30'."),
+        ("yesterday at 9: paid", "Say 9am or 9pm."),
     ],
 )
-def test_times_in_front(text, message, at):
-    """What stands before the colon and is past is the time; a day still running is now."""
-    assert split_time(text, now=NOON, zone=UTC) == (message, at)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "fix: the build",
-        "fix:the build",
-        "yesterday 9am:fixed",
-        "yesterday: ",
-        "2027-01-01: a plan",
-        "since monday: busy",
-        "before monday: busy",
-        "spring: planted",
-        "2026: a plan",
-        "read 9:30: a novel",
-        "tomorrow: rest",
-        ": x",
-        "no colon",
-        "x" * 1000 + ": y",
-    ],
-)
-def test_colons_of_the_message(text):
-    """All else stays in the message."""
-    assert split_time(text, now=NOON, zone=UTC) == (text, None)
+def test_a_time_that_cannot_be_is_not_logged_as_now(text, says):
+    """An error with the next step, which logs the very words; nothing is written."""
+    done = run("log", text)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert says in done.stderr
+    assert "If this is no time, log it with `--at now`." in done.stderr
+    printed = json.loads(run("log", text, "--json").stderr.splitlines()[-1])
+    assert (printed["code"], printed["message"] in done.stderr) == ("invalid", True)
+    assert listed() == []
+    assert facts("log", text, "--at", "now")["text"] == text
 
 
 def test_log_takes_a_given_time():

@@ -10,15 +10,20 @@ import sys
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from tests.doors.terminal import on_terminal
 
 from commonplace.core import errors
 from commonplace.core.values import Answer
 from commonplace.doors.cli import COMMANDS, main
-from commonplace.doors.cli.frame import Frame, Lazy, settings, show, text_input
+from commonplace.doors.cli.asking import text_input
+from commonplace.doors.cli.call_settings import settings
+from commonplace.doors.cli.frame import Frame, Lazy
 from commonplace.doors.cli.options import common_options, setting_option
+from commonplace.doors.cli.output import show
 from commonplace.doors.logs import close_logging
+from commonplace.journals.table import JOURNAL_NAMES
 
 HEAVY = ["numpy", "onnxruntime", "tokenizers", "mcp", "pydantic", "psycopg", "starlette", "httpx2"]
 LATE = [
@@ -100,7 +105,9 @@ def test_help_imports_nothing_it_does_not_need(words):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0
-    assert done.stderr.strip() == "[] ['commonplace.doors.cli.frame']"
+    assert done.stderr.strip() == (
+        "[] ['commonplace.doors.cli.call_settings', 'commonplace.doors.cli.frame']"
+    )
 
 
 def test_the_version_is_the_installed_one():
@@ -303,7 +310,8 @@ def test_text_from_the_editor(tmp_path, script, code):
     primary, terminal = pty.openpty()
     program = (
         "import click\n"
-        "from commonplace.doors.cli.frame import Frame, Lazy, text_input\n"
+        "from commonplace.doors.cli.asking import text_input\n"
+        "from commonplace.doors.cli.frame import Frame, Lazy\n"
         "import sys; me = sys.modules['__main__']\n"
         "me.c = click.Command('c', callback=lambda: print(text_input(None)))\n"
         "Frame('x', table={'c': Lazy('__main__:c', '')})(['c'])"
@@ -350,7 +358,7 @@ def test_stored_text_does_not_steer_a_terminal():
 
     program = (
         "from commonplace.core.values import Answer\n"
-        "from commonplace.doors.cli.frame import show\n"
+        "from commonplace.doors.cli.output import show\n"
         "show(Answer(text='a\\x1b[2Jb\\tc'), False)"
     )
     primary, terminal = pty.openpty()
@@ -496,6 +504,28 @@ def test_completion_answers_the_shell():
         program, env={**env, "COMP_WORDS": "commonplace con"}, capture_output=True, text=True
     )
     assert done.stdout == "plain,config\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("", [name for name, row in COMMANDS.items() if row.group]),
+        ("de", []),  # `delete` is in no help
+        ("recall -j tr", ["transcripts"]),
+        ("list --journal ", JOURNAL_NAMES),
+        ("forget -j m", ["memory"]),
+        ("recall --format js", ["json", "jsonl"]),
+        ("log --project /et", ["/et"]),  # the shell completes folders itself
+        ("transcripts list --in x", ["x"]),
+        ("chronicle de", []),
+    ],
+)
+def test_what_is_completed(typed, names):
+    """Commands that a help lists, and what an option takes; none is imported for its name."""
+    words = typed.rpartition(" ")[0].split()
+    completing = ShellComplete(main, {}, "commonplace", "_COMMONPLACE_COMPLETE")
+    found = completing.get_completions(words, typed.rpartition(" ")[2])
+    assert [each.value for each in found] == [*names]
 
 
 def test_a_working_directory_that_is_gone(tmp_path):

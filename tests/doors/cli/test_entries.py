@@ -612,6 +612,18 @@ def test_a_number_is_of_the_last_list_of_the_same_terminal(written):
     assert facts("open", "1")["ref"] == new
 
 
+@needs_terminal
+def test_the_list_of_a_terminal_goes_with_it(written):
+    """The next one, to which the system gives the same name, opens no entry of it."""
+    old, _ = written
+    with one_terminal() as ours:
+        ours("list", "--journal", "private")
+        assert ours("open", "1", "--json", anew=True) == b""
+        assert json.loads(ours("open", "1", "--json"))["ref"] == old
+        ours("list", anew=True)
+        assert ours("open", "1", "--json") == b""
+
+
 @pytest.mark.design("004-13", "004-14")
 @pytest.mark.parametrize(
     "words",

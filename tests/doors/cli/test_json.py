@@ -19,6 +19,7 @@ FIRST = {
     "private write": ["a", f"quiet{MARK}", "harbour"],
     "chronicle add": [f"left{MARK} the harbour", "-t", f"s{MARK}ea"],
     "log": ["yesterday: reached the harbour"],
+    "remember": [f"moor{MARK} in the harbour"],
     "notebook init": [],
     "notebook write": ["sea/tides", f"high{MARK} in the harbour"],
     "timeline add": [f"sailed{MARK} from the harbour", "-t", f"s{MARK}ea"],

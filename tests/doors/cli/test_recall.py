@@ -254,10 +254,49 @@ def test_a_list_ends_where_fitting_ends(half_about_lamps):
     shown = [line for line in lines if "lamps" in line]
     assert len(shown) == 4
     assert not any("flour" in line for line in lines)
-    assert any(re.fullmatch(r"\d+ less likely: `--all`", line) for line in lines)
-    assert sum("flour" in line for line in on_screen(*asked, "--all").splitlines()) > 6
+    assert "6 less likely: `--all`" in lines
+    assert sum("flour" in line for line in on_screen(*asked, "--all").splitlines()) == 6
     assert len(facts(*asked)["items"]) == 10
     assert len(facts(*asked, "-n", "12")["items"]) == 12
+
+
+@pytest.fixture
+def half_in_each_journal(known_weights, monkeypatch):
+    """The same in every journal that is searched by itself."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("LINES", "100")  # no pager
+    writes = (["private", "write"], ["timeline", "add"], ["memory", "save", "gratitude"], ["log"])
+    for write_words in (*writes, ["notebook", "write", "works"]):
+        run(*write_words, "The harbour lamps were repaired in the morning.")
+        for name in ("barley", "oats", "wheat", "spelt", "emmer", "millet", "maize"):
+            run(*write_words, f"Counted the sacks of {name} flour in the mill of the works.")
+    run("reindex")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+def test_every_search_ends_where_fitting_ends(half_in_each_journal):
+    """What fits less is marked in JSON, and counted on a terminal; --all and a limit show it."""
+    for journal in ("private", "timeline", "memory", "chronicle", "notebook"):
+        asked = (journal, "search", "who repaired the harbour lamps of the works")
+        items = facts(*asked)["items"]
+        less = [x for x in items if x.get("less_likely")]
+        assert "lamps" in items[0]["text"], journal
+        assert len(less) >= 3, journal
+        lines = on_screen(*asked).splitlines()
+        assert f"{len(less)} less likely: `--all`" in lines, journal
+        assert sum("flour" in line for line in lines) == len(items) - len(less) - 1, journal
+        for shows_all in (["--all"], ["-n", "8"]):
+            shown = on_screen(*asked, *shows_all)
+            assert "less likely" not in shown, journal
+            assert shown.count(" flour ") > len(items) - len(less) - 1, journal
+
+
+def test_the_name_of_a_journal_opens_no_entry(written):
+    """Although it begins the ref of each: the newest would be a guess."""
+    done = run("open", "chronicle")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "chronicle is a journal, not an entry. `commonplace list -j chronicle`" in done.stderr
+    assert run("open", "private:").exit_code == 2
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")

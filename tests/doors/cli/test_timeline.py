@@ -260,7 +260,7 @@ def test_deleting_is_asked_about(october):
         (["timeline", "search", "x", "-n", "0"], 2, "Invalid limit"),
         (["timeline", "range", "--level", "4"], 2, "4"),
         (["timeline", "show", "someday"], 2, "Invalid period"),
-        (["timeline", "show", "last", "3", "days"], 2, "is not one hour"),
+        (["rollup", "--rebuild", "last 3 days"], 2, "is not one hour"),
         (["timeline", "show", "2020-13"], 2, "calendar"),
         (["timeline", "show", "2999"], 2, "lies ahead"),
         (["timeline", "show", "2020-03-29 02"], 2, "calendar"),
@@ -330,6 +330,17 @@ def test_a_range_takes_a_phrase_of_several_words():
     """As `show` and `search` do, quoted or not."""
     loose = run("timeline", "range", "last", "week")
     assert (loose.exit_code, loose.stdout) == (0, run("timeline", "range", "last week").stdout)
+
+
+def test_show_takes_every_time():
+    """One that is no period is listed, newest first; its numbers are those of the list."""
+    first = facts("timeline", "add", "moored", "--at", "2020-10-05 09:00")["ref"]
+    last = facts("timeline", "add", "sailed", "--at", "2020-10-09 09:00")["ref"]
+    asked = ("timeline", "show", "5 oct 2020..9 oct 2020")
+    assert [each["ref"] for each in facts(*asked)["items"]] == [last, first]
+    assert [x["ref"] for x in facts("timeline", "show", "since", "6 oct 2020")["items"]] == [last]
+    assert "sailed" in run(*asked).stdout
+    assert run("timeline", "show", "before 2000").exit_code == 2
 
 
 def test_an_empty_timeline_is_told():

@@ -102,6 +102,16 @@ def test_another_terminal_is_left_alone():
 
 
 @needs_terminal
+def test_a_later_terminal_of_the_same_name_is_another():
+    """What was written in the former one is not taken back in it."""
+    with one_terminal() as there:
+        there("log", "theirs")
+        assert there("undo", "--yes", "--json", anew=True) == b""
+        assert [each["text"] for each in facts("list")["items"]] == ["theirs"]
+        assert json.loads(there("undo", "--yes", "--json"))["text"] == "theirs"
+
+
+@needs_terminal
 def test_it_shows_what_goes_and_asks():
     """As a deletion; without a terminal it wants --yes."""
     ref = facts("log", "left the harbour")["ref"]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace.core.values import Answer
+from commonplace.doors.cli.call_settings import settings
 from commonplace.doors.cli.calls import load_encoder, opened
-from commonplace.doors.cli.frame import say, settings, show
 from commonplace.doors.cli.options import json_option
+from commonplace.doors.cli.output import say, show
 from commonplace.doors.cli.progress import show_counting
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
-from commonplace.doors.cli.frame import home_folder, settings, show
+from commonplace.doors.cli.call_settings import home_folder, settings
 from commonplace.doors.cli.options import json_option, setting_option
+from commonplace.doors.cli.output import show
 
 ADDRESS = "127.0.0.1:8765"
 

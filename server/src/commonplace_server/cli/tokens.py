@@ -11,8 +11,9 @@ import click
 
 from commonplace.core.text import screening
 from commonplace.core.values import Answer
-from commonplace.doors.cli.frame import settings, show
+from commonplace.doors.cli.call_settings import settings
 from commonplace.doors.cli.options import Respelled, json_option
+from commonplace.doors.cli.output import show
 
 if TYPE_CHECKING:
     from datetime import datetime

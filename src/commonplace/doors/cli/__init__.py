@@ -21,6 +21,12 @@ COMMANDS: dict[str, Lazy | Added] = {
         _EVERYDAY,
         'log "fixed the build: a cache was stale" -t ci',
     ),
+    "remember": Lazy(
+        f"{_HERE}.remember:remember",
+        "Have every later session know something.",
+        _EVERYDAY,
+        'remember "we deploy on Fridays"',
+    ),
     "recall": Lazy(
         f"{_HERE}.recall:recall",
         "Ask all journals one question, in words and time.",
@@ -144,7 +150,6 @@ TWINS = {
     "note": ("log",),
     "add": ("log",),
     "todo": ("memory", "save", "todo"),
-    "remember": ("private", "write"),
 }
 """Names that commands have in other programs, and the words that each stands for."""
 

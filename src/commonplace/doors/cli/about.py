@@ -8,8 +8,9 @@ from __future__ import annotations
 import click
 
 from commonplace.core.values import Answer
-from commonplace.doors.cli.frame import ALL_COMMANDS, Frame, say, show
+from commonplace.doors.cli.frame import ALL_COMMANDS, Frame
 from commonplace.doors.cli.options import json_option
+from commonplace.doors.cli.output import say, show
 
 
 @click.command(name="help", short_help="Show this help, or that of a command.")

@@ -17,7 +17,7 @@ from msgspec import Meta, Struct
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import locked, make_folder, replace_file
 from commonplace.core.owner_folders import make_owner_folder, owner_folder
-from commonplace.doors.cli.short_refs import terminal_name
+from commonplace.doors.cli.short_refs import terminal_name, terminal_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -75,7 +75,8 @@ Act: TypeAlias = WriteBegun | EntriesWritten | EditNotKept | ImportMade
 
 def this_terminal() -> str:
     """The user, the machine and the terminal of this call; the same for all without a terminal."""
-    return f"{os.environ.get('USER', '')}@{platform.node()}{terminal_name()}"
+    session = f" {terminal_session()}".rstrip()  # another terminal may have the name next
+    return f"{os.environ.get('USER', '')}@{platform.node()}{terminal_name()}{session}"
 
 
 @contextmanager

@@ -11,9 +11,10 @@ from pathlib import Path
 import click
 
 from commonplace.core.values import Answer
+from commonplace.doors.cli.call_settings import home_folder
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import home_folder, show
 from commonplace.doors.cli.options import json_option
+from commonplace.doors.cli.output import show
 
 
 @click.command()

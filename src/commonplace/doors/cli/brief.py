@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from commonplace.core.values import Answer
-from commonplace.doors.cli.frame import settings, show, working_folder
+from commonplace.doors.cli.call_settings import settings, working_folder
 from commonplace.doors.cli.options import common_options
+from commonplace.doors.cli.output import show
 
 NOTHING = "Nothing is kept of this project yet: a session starts without a brief."
 SWITCHED_OFF = "The brief is switched off: brief.tokens is 0."

@@ -17,8 +17,10 @@ from commonplace.core.former_texts import editing
 from commonplace.core.redact import noting_secrets
 from commonplace.core.values import Filter
 from commonplace.doors.cli.acts import note_edits, noting, this_terminal
-from commonplace.doors.cli.frame import confirm, home_folder, say, settings
+from commonplace.doors.cli.asking import confirm
+from commonplace.doors.cli.call_settings import home_folder, settings
 from commonplace.doors.cli.options import expires_at, keeps_former, says_yes
+from commonplace.doors.cli.output import say
 from commonplace.doors.cli.short_refs import find_entry, is_older_than_list, terminal_name
 
 if TYPE_CHECKING:

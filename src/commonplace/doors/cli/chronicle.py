@@ -18,16 +18,8 @@ from commonplace.core.files import replace_file
 from commonplace.core.text import counted_entries
 from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.acts import noting_import
+from commonplace.doors.cli.asking import confirm, file_text, text_input
 from commonplace.doors.cli.calls import call_tool, check_age, file_everything, opened
-from commonplace.doors.cli.frame import (
-    confirm,
-    file_text,
-    say,
-    show,
-    show_list,
-    show_written,
-    text_input,
-)
 from commonplace.doors.cli.options import (
     common_options,
     expires_option,
@@ -40,6 +32,7 @@ from commonplace.doors.cli.options import (
     setting_option,
     yes_option,
 )
+from commonplace.doors.cli.output import say, show, show_list, show_written
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import FIRST_STEP, ShortRefCommand, find_entry
 from commonplace.doors.cli.undoing import taken_back

@@ -22,9 +22,10 @@ from commonplace.config.settings import (
 from commonplace.config.table import SETTINGS
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Answer
+from commonplace.doors.cli.call_settings import home_folder, settings, working_folder
 from commonplace.doors.cli.editor import text_from_editor
-from commonplace.doors.cli.frame import home_folder, settings, show, working_folder
 from commonplace.doors.cli.options import common_options, json_option
+from commonplace.doors.cli.output import show
 from commonplace.doors.cli.terminal_width import terminal_size
 from commonplace.doors.shown_settings import HIDDEN, find_row, overruled, text_of, value_of
 

@@ -15,9 +15,11 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.text import counted
 from commonplace.core.values import Answer, HealthRepairs
 from commonplace.doors import entry_point
+from commonplace.doors.cli.asking import confirm
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import FAILURE, confirm, show
+from commonplace.doors.cli.frame import FAILURE
 from commonplace.doors.cli.options import common_options
+from commonplace.doors.cli.output import show
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.last_examination import keep_examination
 

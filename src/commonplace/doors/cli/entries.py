@@ -13,8 +13,8 @@ from commonplace.core.clock import render_interval
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.doors.cli.acts import note_written
+from commonplace.doors.cli.asking import confirm, text_input
 from commonplace.doors.cli.calls import check_age, check_journals, opened
-from commonplace.doors.cli.frame import confirm, show, show_list, show_page, text_input
 from commonplace.doors.cli.options import (
     NumberBetween,
     common_options,
@@ -23,6 +23,7 @@ from commonplace.doors.cli.options import (
     no_undo_option,
     yes_option,
 )
+from commonplace.doors.cli.output import show, show_list, show_page
 from commonplace.doors.cli.short_refs import (
     FIRST_STEP,
     NO_ENTRIES,
@@ -72,9 +73,7 @@ def last(count: int, as_json: bool) -> None:
     """Show the newest entry whole, or list the newest COUNT entries of all journals."""
     with opened() as app:
         if count > 1:
-            newest = _newest(app, limit=count)
-            facts = {**newest.facts, "next_start": None}  # it has no --start
-            show_list(Answer(text=newest.text, facts=facts), as_json)
+            show_list(list_first(app, limit=count), as_json)
             return
         tool = app.toolset("recall").tool("open_ref")
         show_page(tool.call({"ref": whole_ref(app, "-1")}), as_json)
@@ -119,6 +118,13 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
         entry = find_entry(app, ref, service.read_text)
         confirm(f"Delete {entry.ref} for good?", yes=yes, text=entry.words or entry.text)
         show(_answer(service.delete(entry.ref, expected=entry.version)), as_json)
+
+
+def list_first(app: App, *, limit: int, when: str = "") -> Answer:
+    """The newest, for a command that has no --start to go on with."""
+    newest = _newest(app, limit=limit, when=when)
+    notes = [f"These are the newest {limit}."] if when and newest.facts["next_start"] else ()
+    return Answer(text=newest.text, facts={**newest.facts, "next_start": None}).noting(notes)
 
 
 def _newest(

@@ -15,9 +15,10 @@ from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.expiring import revealed
 from commonplace.core.text import first_words
 from commonplace.core.values import Answer
+from commonplace.doors.cli.asking import confirm
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import confirm, show
 from commonplace.doors.cli.options import common_options, yes_option
+from commonplace.doors.cli.output import show
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.verbs.answers import coming_time, one_line, until
 

@@ -14,9 +14,10 @@ import click
 
 from commonplace.core.values import Answer
 from commonplace.doors.cli.acts import noting_import
+from commonplace.doors.cli.call_settings import home_folder
 from commonplace.doors.cli.calls import opened, start_of
-from commonplace.doors.cli.frame import home_folder, show
 from commonplace.doors.cli.options import Respelled, common_options
+from commonplace.doors.cli.output import show
 from commonplace.doors.cli.progress import show_counting
 
 if TYPE_CHECKING:

@@ -12,9 +12,17 @@ import click
 from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.core.inherited import INHERITED
 from commonplace.core.values import Answer
+from commonplace.doors.cli.asking import confirm
 from commonplace.doors.cli.calls import check_journals, opened, start_of
-from commonplace.doors.cli.frame import FAILURE, confirm, say, show
-from commonplace.doors.cli.options import NumberBetween, flag_of, json_option, yes_option
+from commonplace.doors.cli.frame import FAILURE
+from commonplace.doors.cli.options import (
+    NumberBetween,
+    complete_journals,
+    flag_of,
+    json_option,
+    yes_option,
+)
+from commonplace.doors.cli.output import say, show
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, remember
 from commonplace.verbs.forgetting.copies import DRAFT
 
@@ -53,6 +61,7 @@ _FILTERS = ("query", "before", "project")
     "journals",
     multiple=True,
     metavar="NAME",
+    shell_complete=complete_journals,
     help="With one of these three: only entries of this journal.",
 )
 @click.option(

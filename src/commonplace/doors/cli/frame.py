@@ -1,4 +1,4 @@
-"""What all commands share: loading them late, settings, showing answers, ending with a code.
+"""The frame of all commands: loading them late, and ending each with its code and its error.
 
 Never imports what a command needs before that command is called, and never prints a traceback.
 """
@@ -7,28 +7,25 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import sys
-from contextvars import ContextVar
 from importlib import import_module
 from itertools import pairwise
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from commonplace.core.errors import CommonplaceError, Internal, Invalid, Unavailable
 from commonplace.core.text import screening, shown_now
+from commonplace.doors.cli.call_settings import shown_by_settings
 from commonplace.doors.interrupt import INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from commonplace.config.table import Settings
-    from commonplace.core.redact import Screen
-    from commonplace.core.values import Answer
+    from click.shell_completion import CompletionItem
+
 
 FAILURE = 1
 USAGE = 2
@@ -37,14 +34,9 @@ _JSON_FORMS = ("json", "jsonl")
 _SHOWN = 1_000
 """Characters that are shown of the beginning, and of the end, of a longer error."""
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-_SETTINGS = "commonplace.settings"
-_settings_now: ContextVar[Settings | None] = ContextVar("_settings_now", default=None)
 
 ALL_COMMANDS = "commonplace.help.all"
 """Set in a context's `meta` where its help is to list every command."""
-
-_T = TypeVar("_T")
-_Act: TypeAlias = Literal["delete", "replace", "trust"]
 
 
 class Lazy(NamedTuple):
@@ -156,6 +148,7 @@ class Frame(click.Group):
         finally:
             if "commonplace.doors.cli.editor" in sys.modules:  # else no draft was begun
                 from commonplace.doors.cli.editor import end_draft
+                from commonplace.doors.cli.output import say
 
                 done = (BrokenPipeError, click.exceptions.Exit, type(None))
                 if kept := end_draft(ctx, is_done=isinstance(sys.exception(), done)):
@@ -215,6 +208,18 @@ class Frame(click.Group):
                 groups.setdefault(row.group or "Others", []).append(name)
         return groups
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that the help lists, none of which is imported for it, and the options."""
+        from click.shell_completion import CompletionItem
+
+        names = [name for group in self.groups(is_all=False).values() for name in group]
+        own = [
+            CompletionItem(name, help=self.table[name].summary)
+            for name in names
+            if name.startswith(incomplete)
+        ]
+        return [*own, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands from the table by group, so that help imports none of them."""
         is_all = ctx.meta.get(ALL_COMMANDS, False)
@@ -263,7 +268,7 @@ class Frame(click.Group):
                 raise
 
         own = words[: words.index("--")] if "--" in words else words
-        with screening(_shown()):
+        with screening(shown_by_settings()):
             sys.exit(_exit_code(run, as_json=_asks_for_json(own)))
 
     def _context_of(self, words: Sequence[str]) -> click.Context:
@@ -283,33 +288,6 @@ def _asks_for_json(words: Sequence[str]) -> bool:
     if not {f"{x}{y}" for x in ("--", "-f", "--format=") for y in _JSON_FORMS}.isdisjoint(words):
         return True
     return any(x in {"-f", "--format"} and y in _JSON_FORMS for x, y in pairwise(words))
-
-
-def _shown() -> Callable[[str], str]:
-    """The screen of one call: of its settings, else of those that can be read, else the usual."""
-    made: tuple[Settings | None, Screen] | None = None
-
-    def shown(text: str) -> str:
-        nonlocal made
-        read = _settings_now.get()
-        if made is None or made[0] is not read:
-            made = read, _screen_of(read)
-        return made[1].shown(text)
-
-    return shown
-
-
-def _screen_of(read: Settings | None) -> Screen:
-    from commonplace.core.redact import Screen, screen_of
-
-    if read is not None:
-        return screen_of(str(read.home), read.secrets.own, read.secrets.at_write)
-    from commonplace.config.quick import read_quick
-
-    try:
-        return read_quick(os.environ, os.getcwd()).screen()
-    except (OSError, ValueError, CommonplaceError):  # what is wrong with them is what is shown
-        return Screen()
 
 
 def _exit_code(run: Callable[[], Any], *, as_json: bool) -> int:
@@ -347,6 +325,7 @@ def _unexpected(exc: Exception, *, as_json: bool) -> int:
 
 def complain(error: CommonplaceError, *, as_json: bool) -> int:
     """Say an error on stderr, as a last line of JSON too where asked; its exit code."""
+    from commonplace.doors.cli.output import say, write_json
     from commonplace.doors.cli.terminal_width import wrapped
 
     error = error.screened(shown_now)  # before it is cut and wrapped
@@ -355,7 +334,7 @@ def complain(error: CommonplaceError, *, as_json: bool) -> int:
         text = f"{text[:_SHOWN]} … {text[-_SHOWN:]}"
     say(wrapped(f"Error: {text}", sys.stderr), err=True)
     if as_json:
-        _write_json(sys.stderr, error.facts)
+        write_json(sys.stderr, error.facts)
     return _EXIT_CODES.get(error.code, FAILURE)
 
 
@@ -432,263 +411,9 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def show(answer: Answer, as_json: bool, *, journal: str = "", items: str = "") -> None:
-    """Print an answer on stdout: its text, or its facts as JSON.
-
-    Args:
-        answer: Of a tool or a verb.
-        as_json: Whether --json was given.
-        journal: Whose ids the answer has, where it has ids in place of refs.
-        items: Which of its facts is its list, where that goes by a name of its own.
-    """
-    if as_json:
-        from commonplace.doors.cli.json_output import shaped
-
-        _write_json(sys.stdout, shaped(answer.facts, journal=journal, items=items), indent=2)
-        return
-    text = answer.text.removesuffix("\n")
-    if sys.stdout.isatty():
-        from commonplace.doors.cli.terminal_width import wrapped
-
-        text = wrapped(text, sys.stdout)
-    say(text)
-
-
-def show_model(answer: Answer) -> None:
-    """Print what a model is given of an answer, fences and all."""
-    from commonplace.verbs.answers import text_for_model
-
-    say(text_for_model(answer).removesuffix("\n"))
-
-
-def show_written(answer: Answer, as_json: bool, *, journal: str = "") -> None:
-    """Print what a write answers, on a terminal with short refs."""
-    if sys.stdout.isatty() and not as_json:
-        from commonplace.core.values import Answer
-        from commonplace.doors.cli.short_refs import shortened
-
-        answer = Answer(text=shortened(answer.text), facts=answer.facts)
-    show(answer, as_json, journal=journal)
-
-
-def show_list(
-    answer: Answer,
-    as_json: bool,
-    *,
-    about: str = "",
-    journal: str = "",
-    explain: bool = False,
-    whole: bool = False,
-) -> None:
-    """Print a list in the form that was asked for; see `list_options` and `show`.
-
-    about: The question, whose words are marked on a terminal.
-    explain: Whether --explain was given: off a terminal the tool says it best.
-    whole: Whether the text of each entry is shown whole, unless another form was asked for.
-    """
-    from commonplace.doors.cli.json_output import VERSION, shaped
-    from commonplace.doors.cli.options import list_form
-
-    form = list_form()
-    if as_json:
-        show(answer, as_json, journal=journal)
-        return
-    facts = shaped(answer.facts, journal=journal)
-    if form == "jsonl":
-        for item in facts["items"]:
-            _write_json(sys.stdout, {"schema_version": VERSION, **item})
-        return
-    from commonplace.doors.cli.short_refs import remember
-
-    remember((item["ref"] for item in facts["items"] if "ref" in item), settings())
-    if form == "model":
-        show_model(answer)
-        return
-    on_terminal = form != "plain" and sys.stdout.isatty()
-    if (explain and not on_terminal) or not facts["items"]:  # the tool says it best
-        show(answer, as_json)
-        return
-    lines = {"line": 1, "full": None}.get(form, None if whole and on_terminal else 2)
-    head = answer.text.partition("\n")[0]
-    _show_items(facts, head, about=about, lines=lines, on_terminal=on_terminal)
-
-
-def _show_items(
-    facts: Mapping[str, Any], head: str, *, about: str, lines: int | None, on_terminal: bool
-) -> None:
-    """Print a list for people; its facts are screened, since they are cut and coloured here."""
-    from commonplace.doors.cli.people import ListLook, print_list, render_list
-    from commonplace.doors.cli.terminal_width import terminal_size
-
-    look = ListLook(
-        zone=settings().timezone,
-        about=about,
-        time_line=head if head.startswith("Time: ") else "",
-        width=terminal_size().columns if on_terminal else None,
-        lines=lines,
-    )
-    text = render_list(_shown_values(facts), look)
-    (print_list if on_terminal else say)(text)
-
-
-def show_page(answer: Answer, as_json: bool) -> None:
-    """Print an entry whole: as it was written on a terminal, else as a model is given it."""
-    from commonplace.doors.cli.options import list_form
-
-    if list_form() == "model" and not as_json:
-        show_model(answer)
-        return
-    if as_json or list_form() == "plain" or not sys.stdout.isatty():
-        show(answer, as_json)
-        return
-    from commonplace.doors.cli.json_output import shaped
-    from commonplace.doors.cli.people import ListLook, print_list, render_page
-    from commonplace.doors.cli.terminal_width import terminal_size
-
-    look = ListLook(zone=settings().timezone, width=terminal_size().columns)
-    print_list(render_page(_shown_values(shaped(answer.facts)), look))
-
-
-def say(line: str, *, err: bool = False) -> None:
-    """Print a line, without secrets, on stdout or stderr: every word of a command goes by this."""
-    _write(sys.stderr if err else sys.stdout, shown_now(line))
-
-
-def _write_json(stream: TextIO, facts: Any, indent: int | None = None) -> None:
-    """Print JSON whose texts have no secrets; it is screened first, since quotes may part one."""
-    _write(stream, json.dumps(_shown_values(facts), ensure_ascii=False, indent=indent))
-
-
-def _shown_values(facts: _T) -> _T:
-    from commonplace.core.redact import mapped_texts
-
-    shown: _T = mapped_texts(facts, shown_now)
-    return shown
-
-
-def _write(stream: TextIO, line: str) -> None:
-    """Write a line; on a terminal what hides or steers is written out, elsewhere it goes as it is.
-
-    (click.echo would drop escape sequences from what goes into a file.)
-    """
-    if stream.isatty():
-        from commonplace.core.fence import visible
-
-        line = visible(line)
-    stream.write(line + "\n")
-
-
-def text_input(argument: str | None, *, before: str = "") -> str:
-    """The text a command is about: its argument; stdin for `-` or in a pipe; else from $EDITOR.
-
-    Raises:
-        Invalid: Stdin is not UTF-8, or nothing was saved in the editor.
-        Unavailable: The editor cannot be used.
-    """
-    if argument is not None and argument != "-":
-        return argument
-    if argument is None and sys.stdin.isatty():
-        from commonplace.doors.cli.editor import text_from_editor
-
-        written = text_from_editor(before, lambda: settings().home)
-        if written is None:
-            done = "changed" if before else "written"
-            raise Invalid(f"Nothing was {done}.", hint="Save the text before you leave the editor.")
-        return written
-    try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as exc:
-        raise Invalid("The text on stdin is not UTF-8.", hint="Convert it first.") from exc
-
-
-def file_text(source: str, *, hint: str = "Name another file, or convert it.") -> str:
-    """The text of a file, or of stdin for `-`. Raises: NotFound, Invalid where it is not UTF-8."""
-    if source == "-":
-        return text_input("-")
-    from commonplace.core.files import translated
-
-    with translated(source):
-        content = Path(source).read_bytes()
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as exc:
-        raise Invalid(f"{source} is not UTF-8.", hint=hint) from exc
-
-
 def speak_utf8() -> None:
     """Write UTF-8 whatever the locale; what UTF-8 cannot hold is shown escaped, as in JSON."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
-
-
-def confirm(question: str, *, yes: bool, text: str = "", act: _Act = "delete") -> None:
-    """Ask before something is lost, or believed; every command that does so asks by this.
-
-    Args:
-        question: What is about to be done, as a question.
-        yes: Whether --yes was given: nothing is asked.
-        text: Of what would be lost; its beginning is shown in any case: a ref says little.
-        act: What is done to it.
-
-    Raises:
-        Invalid: There is no terminal to ask on.
-        click.Abort: The answer is no.
-    """
-    if not yes and not sys.stdin.isatty():
-        raise Invalid(f"Refusing to {act} without confirmation: {question}", hint="Pass --yes.")
-    from commonplace.core.fence import visible
-    from commonplace.doors.cli.terminal_width import cut, terminal_size, wrapped
-
-    if begins := visible(" ".join(shown_now(text).split())):
-        say(cut(begins, terminal_size().columns), err=True)
-    if yes:
-        return
-    try:
-        asked = wrapped(shown_now(f"{question} [y/N]"), sys.stderr)
-        agreed = click.confirm(asked, err=True, show_default=False)
-    except click.Abort:
-        click.echo(err=True)  # Ctrl-C leaves the cursor behind the question
-        raise
-    if not agreed:
-        say(f"Nothing was {act.removesuffix('e')}ed.", err=True)
-        raise click.Abort
-
-
-def settings() -> Settings:
-    """The settings of this call, read once, with its flags; from here on a log is written, if set.
-
-    Call it inside a command. Raises Invalid for a setting that cannot be meant.
-    """
-    ctx = click.get_current_context()
-    if _SETTINGS not in ctx.meta:
-        # First: where the folder is gone, Python 3.13.0 may fail to import `socket`, as logs do.
-        cwd = working_folder()
-        from commonplace.config.settings import read_settings
-        from commonplace.doors.cli.options import given_flags
-        from commonplace.doors.logs import set_up_logging
-
-        read = read_settings(flags=given_flags(), cwd=cwd, home=home_folder())
-        set_up_logging(read)
-        ctx.meta[_SETTINGS] = read
-        _settings_now.set(read)
-    found: Settings = ctx.meta[_SETTINGS]
-    return found
-
-
-def working_folder() -> Path:
-    """Where the command was called. Raises Unavailable where that folder is gone."""
-    try:
-        return Path.cwd()
-    except OSError as exc:
-        raise Unavailable(
-            "The working directory is gone.", hint="Change to another folder, then try again."
-        ) from exc
-
-
-def home_folder() -> Path | None:
-    """The user's home folder; None where there is none. Raises: Invalid where HOME is none."""
-    from commonplace.config.settings import user_home
-
-    return user_home()

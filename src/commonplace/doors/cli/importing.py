@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.doors.cli.acts import noting_import
+from commonplace.doors.cli.call_settings import home_folder
 from commonplace.doors.cli.calls import opened, start_of
 from commonplace.doors.cli.exporting import import_export
-from commonplace.doors.cli.frame import home_folder, say, show
 from commonplace.doors.cli.options import common_options
+from commonplace.doors.cli.output import say, show
 from commonplace.doors.cli.progress import show_counting, show_fetching
 from commonplace.journals.transcripts.clients import CLIENTS
 from commonplace.verbs.imports.programs import OURS, list_others

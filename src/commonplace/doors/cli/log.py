@@ -1,25 +1,26 @@
 """`commonplace log`: log what was done in the fewest words, its time in front if it was not now.
 
-Never guesses a time: what does not read as a past one belongs to the message.
+Never reads a time itself: `verbs.chronicle.leading_time` does, for the page as well.
 """
 
 from __future__ import annotations
 
 import sys
-from datetime import datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING, Any, NamedTuple
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
-from commonplace.core.when.phrases import parse_at, parse_named
+from commonplace.doors.cli.call_settings import settings
 from commonplace.doors.cli.chronicle import call, message_of, newest_events
-from commonplace.doors.cli.frame import settings, show, show_list
 from commonplace.doors.cli.options import expires_at, expires_option, list_form, list_options
+from commonplace.doors.cli.output import show, show_list
 from commonplace.doors.cli.verb_commands import verb_options
 from commonplace.verbs.answers import one_line, when_of
+from commonplace.verbs.chronicle.leading_time import split_time
 from commonplace.verbs.chronicle.service import ChronicleService
 
 if TYPE_CHECKING:
@@ -30,36 +31,7 @@ _SHOWN = 20
 
 _SHOWN_AT_MOST = 100
 
-_DAY_AT_MOST = timedelta(hours=25)
-_DAY_AT_LEAST = timedelta(hours=23)
-
-
-class TimedMessage(NamedTuple):
-    """A message, and the time that stood in front of it; None where there was none."""
-
-    message: str
-    at: datetime | None
-
-
-def split_time(text: str, *, now: datetime, zone: tzinfo) -> TimedMessage:
-    """The message and, where `TIME: ` stands before it, its time.
-
-    A day that is not over is now. A lone word for more than a day (`spring: planted`,
-    `2026: a plan`) is rather a topic: it stays, as does what lies ahead or is no time.
-    """
-    phrase, colon, message = text.partition(": ")
-    if not colon or not message.strip() or not phrase.strip():
-        return TimedMessage(text, None)
-    try:
-        interval = parse_named(phrase, now=now, zone=zone)
-        at = parse_at(phrase, now=now, zone=zone)
-    except Invalid:
-        return TimedMessage(text, None)
-    length = interval.end - interval.start if interval.start and interval.end else None
-    if at > now or length is None or (length > _DAY_AT_MOST and len(phrase.split()) == 1):
-        return TimedMessage(text, None)
-    running = length >= _DAY_AT_LEAST and interval.holds(now)
-    return TimedMessage(message.strip(), now if running else at)
+_NO_TIME = "If this is no time, log it with `--at now`."
 
 
 @click.command(short_help="Log what you just did, or show the log.")
@@ -95,7 +67,7 @@ def log(
         return
     text = message_of(tuple(message))
     if given["at"] is None:
-        timed = split_time(text, now=utc_now(), zone=settings().timezone)
+        timed = split_time(text, now=utc_now(), zone=settings().timezone, otherwise=_NO_TIME)
         text = timed.message
         given["at"] = timed.at.isoformat() if timed.at else None
     answer = call("add_entry", {**given, "message": text, "tags": list(tags)}, defers_filing=True)

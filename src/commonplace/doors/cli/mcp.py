@@ -13,7 +13,7 @@ PARENT = os.getppid()
 import click
 
 from commonplace.doors import entry_point
-from commonplace.doors.cli.frame import home_folder, settings
+from commonplace.doors.cli.call_settings import home_folder, settings
 from commonplace.doors.cli.options import given_flags, project_option, setting_option
 
 

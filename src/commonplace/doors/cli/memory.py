@@ -14,24 +14,20 @@ import click
 from commonplace.core.errors import Invalid
 from commonplace.core.refs import look_up
 from commonplace.core.values import Answer, Filter
+from commonplace.doors.cli.asking import confirm
+from commonplace.doors.cli.call_settings import settings
 from commonplace.doors.cli.calls import load_encoder, opened, written
-from commonplace.doors.cli.frame import (
-    Added,
-    Extended,
-    confirm,
-    settings,
-    show,
-    show_list,
-    show_written,
-)
+from commonplace.doors.cli.frame import Added, Extended
 from commonplace.doors.cli.options import (
     Respelled,
+    all_option,
     expires_at,
     expires_option,
     form_options,
     json_option,
     yes_option,
 )
+from commonplace.doors.cli.output import show, show_list, show_written
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, is_number, whole_ref
 from commonplace.doors.cli.verb_commands import verb_options
 from commonplace.journals.memory.records import KINDS
@@ -163,6 +159,7 @@ def _named_words(kind: str, text: str, given: Mapping[str, Any]) -> dict[str, st
 @memory.command()
 @click.argument("query", nargs=-1, required=True)
 @verb_options(MemoryTools.memory_search, without=("query", "filters"))
+@all_option
 @form_options
 @owner_option
 def search(

@@ -12,8 +12,9 @@ import click
 
 from commonplace.config.settings import user_file, write_setting
 from commonplace.core.values import Answer
-from commonplace.doors.cli.frame import home_folder, settings, show, working_folder
+from commonplace.doors.cli.call_settings import home_folder, settings, working_folder
 from commonplace.doors.cli.options import json_option
+from commonplace.doors.cli.output import show
 from commonplace.doors.cli.progress import show_fetching
 from commonplace.inference.encoder.download import Way, copy_weights, fetch
 from commonplace.inference.encoder.profiles import (

@@ -14,18 +14,12 @@ import click
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.acts import noting_import
+from commonplace.doors.cli.asking import file_text, text_input
+from commonplace.doors.cli.call_settings import home_folder, settings, working_folder
 from commonplace.doors.cli.calls import file_everything, opened, written
 from commonplace.doors.cli.editor import text_from_editor
-from commonplace.doors.cli.frame import (
-    file_text,
-    home_folder,
-    settings,
-    show,
-    show_written,
-    text_input,
-    working_folder,
-)
 from commonplace.doors.cli.options import common_options, expires_option, flag_of
+from commonplace.doors.cli.output import show, show_written
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.verb_commands import VerbCommand, verb_options
 from commonplace.journals.notebook.format import ENTRY

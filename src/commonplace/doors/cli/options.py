@@ -8,9 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from click.shell_completion import CompletionItem
 
 _ALL, _EXPIRES, _FORM, _NO_UNDO, _YES = (
     f"commonplace.option.{x}" for x in ("all", "expires", "form", "undo", "yes")
@@ -54,6 +57,26 @@ class Respelled(click.Option):
             super().add_to_parser(parser, ctx)
         finally:
             self.opts = shown
+
+
+def complete_journals(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """The names of journals that begin so."""
+    from commonplace.journals.table import JOURNAL_NAMES
+
+    return [name for name in JOURNAL_NAMES if name.startswith(incomplete)]
+
+
+def complete_folders(
+    _ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """What lets a shell complete the name of a folder."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="dir")]
+
+
+COMPLETES = {"journals": complete_journals, "project": complete_folders}
+"""What completes the values of options, by the name of the argument."""
 
 
 def _noted(key: str, *, name: str = "") -> dict[str, Any]:
@@ -158,7 +181,10 @@ def flag_of(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
 
 
 project_option = setting_option(
-    "project", metavar="FOLDER", help="The project's folder (default: the current one)."
+    "project",
+    metavar="FOLDER",
+    shell_complete=complete_folders,
+    help="The project's folder (default: the current one).",
 )
 
 
@@ -197,9 +223,11 @@ def supersedes_option(command: _Command) -> _Command:
 all_option = click.option("--all", is_flag=True, **_noted(_ALL), help="Show what fits less, too.")
 
 
-def says_all() -> bool:
-    """Whether what fits less is wanted too."""
-    return bool(_given(_ALL))
+def folds() -> bool:
+    """Whether a list for people leaves out what fits less: not with --all, nor with a limit."""
+    source = click.get_current_context().get_parameter_source
+    limited = {source("limit"), source("top_k")} & {ParameterSource.COMMANDLINE}
+    return not (_given(_ALL) or limited)
 
 
 def says_yes() -> bool:

@@ -113,6 +113,8 @@ def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
     head = [at, coloured(shaped["journal"], shaped["journal"]), visible(where), tags]
     named = [bold(line) for line in wrapped_prose(visible(title), width).splitlines()]
     lines = [*named, "  ".join(filter(None, head)), dim(visible(shaped["ref"]))]
+    if shaped.get("expires"):
+        lines.append(f"Expires {when_of(datetime.fromisoformat(shaped['expires']), look.zone)}.")
     if shaped.get("origin"):
         lines.append(visible(f"Imported from {shaped['origin']}."))
     lines += word_lines(shaped.get("word", OWN))

@@ -12,15 +12,17 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Filter
+from commonplace.doors.cli.asking import confirm, text_input
+from commonplace.doors.cli.call_settings import settings
 from commonplace.doors.cli.calls import call_tool, check_age, file_everything, opened
 from commonplace.doors.cli.editor import text_from_editor
-from commonplace.doors.cli.frame import confirm, settings, show, show_written, text_input
 from commonplace.doors.cli.options import (
     common_options,
     expires_option,
     no_undo_option,
     yes_option,
 )
+from commonplace.doors.cli.output import show, show_written
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.doors.cli.verb_commands import VerbCommand, arguments_of, verb_options
 from commonplace.verbs.private.service import PrivateService
@@ -118,7 +120,12 @@ VerbCommand(
     "private",
     PrivateService.list_recent_entries,
     "list",
-    "List the latest entries, newest first.",
+    """List the latest entries, newest first.
+
+    WHEN is a time such as `yesterday` or `last week`; without it the last days.
+    """,
+    short_help="List the latest entries, newest first.",
+    argument=click.Argument(["when"], nargs=-1),
 ).add_to(private)
 VerbCommand(
     "private",

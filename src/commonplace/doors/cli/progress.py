@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from commonplace.doors.cli.frame import say
+from commonplace.doors.cli.output import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

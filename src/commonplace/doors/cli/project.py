@@ -11,8 +11,8 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import show
 from commonplace.doors.cli.options import common_options
+from commonplace.doors.cli.output import show
 
 
 @click.command()

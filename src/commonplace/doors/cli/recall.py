@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace.doors.cli.calls import load_encoder, opened
-from commonplace.doors.cli.frame import show, show_page
 from commonplace.doors.cli.options import common_options, page_options, project_option
+from commonplace.doors.cli.output import show, show_page
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.doors.cli.verb_commands import VerbCommand
 from commonplace.verbs.recall.tools import RecallTools
@@ -43,7 +43,6 @@ recall = VerbCommand(
     argument=click.Argument(["query"], nargs=-1, required=True),
     defaults={"limit": 10, "budget_tokens": 1500},  # a screen, whole
     files=file_quickly,
-    folds=True,
 ).command()
 
 

@@ -14,8 +14,8 @@ from commonplace.core.ports import Clearing
 from commonplace.core.text import counted_entries
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import show
 from commonplace.doors.cli.options import common_options
+from commonplace.doors.cli.output import show
 from commonplace.doors.cli.progress import show_counting
 from commonplace.search.policy import CHUNKS_OF_AN_ENTRY
 

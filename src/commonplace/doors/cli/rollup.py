@@ -12,8 +12,8 @@ import click
 from commonplace.core.errors import Invalid
 from commonplace.doors import entry_point
 from commonplace.doors.cli.calls import file_everything, opened
-from commonplace.doors.cli.frame import show
 from commonplace.doors.cli.options import common_options
+from commonplace.doors.cli.output import show
 from commonplace.doors.cli.progress import show_counting
 
 

@@ -10,8 +10,9 @@ import click
 
 from commonplace.core.errors import Unavailable
 from commonplace.doors import entry_point
-from commonplace.doors.cli.frame import home_folder, show
+from commonplace.doors.cli.call_settings import home_folder
 from commonplace.doors.cli.options import json_option
+from commonplace.doors.cli.output import show
 from commonplace.doors.cli.progress import show_steps
 
 _LEVELS = ("none", "read", "all")

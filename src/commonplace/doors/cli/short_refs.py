@@ -43,6 +43,9 @@ _UUID_OF_REF = re.compile(
     rf"\b((?:{'|'.join(JOURNAL_NAMES)}):(?:[^\s#]*[/#])?[0-9a-f]{{8}}-[0-9a-f]{{4}})"
     r"-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 )
+_START = 19
+"""Place of the time at which a process started, in Linux's line about it, behind its name."""
+
 _MARK = "\ufdd0"
 """Stands before `-1` while click parses; Unicode has no such sign in any text."""
 
@@ -52,7 +55,7 @@ def remember(refs: Iterable[str], read: Settings) -> None:
     with suppress(CommonplaceError):
         make_folder(read.home)
         make_owner_folder(read.home / "users", read.owner)
-        lines = "".join(f"{ref}\n" for ref in refs)
+        lines = "".join(f"{line}\n" for line in (terminal_session(), *refs))
         replace_file(_file(read), lines.encode("utf-8", "replace"))
 
 
@@ -146,6 +149,8 @@ def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
 
     named = app.names_behind(named)
     within = within or Filter()
+    if not within.journals:
+        _refuse_name(bare_ref(named).rstrip(":"))
     listed = _listed(app.settings)
     if is_number(named):
         return _numbered(int(named), listed, within.journals)
@@ -165,6 +170,15 @@ def whole_ref(app: App, named: str, *, within: Filter | None = None) -> str:
             hint="Give more of it.",
         )
     return found[0] if found else named
+
+
+def _refuse_name(named: str) -> None:
+    """Refuse the name of a journal: it begins all its refs, so the newest would be a guess."""
+    if named in JOURNAL_NAMES:
+        raise Invalid(
+            f"{named} is a journal, not an entry.",
+            hint=f"`commonplace list -j {named}` lists its entries; `{named} --help` says more.",
+        )
 
 
 def _from_the_end(app: App, named: str, within: Filter) -> str:
@@ -244,18 +258,35 @@ def _names(ref: str, leads: Sequence[str]) -> list[str]:
 
 
 def _listed(read: Settings) -> list[str] | None:
-    """The refs of the last list, None before any; empty for a damaged file, which a list mends."""
+    """The refs of the last list, None before any; empty for a damaged file, which a list mends.
+
+    That of another terminal, which had the same name before, is none.
+    """
     try:
-        return _file(read).read_text("utf-8").split("\n")[:-1]
+        session, *refs = _file(read).read_text("utf-8").split("\n")[:-1]
+        return refs if session == terminal_session() else None
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError):
         return []
 
 
 def _file(read: Settings) -> Path:
     """Where the last list of this terminal is kept, or of all programs that have none."""
     return read.home / "users" / owner_folder(read.owner) / f"{_FILE}{terminal_name()}"
+
+
+def terminal_session() -> str:
+    """What tells a terminal from the next one of the same name: its first process, and its start.
+
+    The start is known on Linux alone; empty where there is no terminal, or on Windows.
+    """
+    if not terminal_name():
+        return ""
+    leader = os.getsid(0)
+    with suppress(OSError, IndexError), open(f"/proc/{leader}/stat", "rb") as file:
+        return f"{leader}-{int(file.read().rpartition(b')')[2].split()[_START])}"
+    return str(leader)
 
 
 def terminal_name() -> str:

@@ -16,16 +16,10 @@ from commonplace.core.refs import look_up
 from commonplace.core.values import Answer, Filter
 from commonplace.doors import entry_point
 from commonplace.doors.cli.acts import noting_import
+from commonplace.doors.cli.asking import confirm, file_text, text_input
+from commonplace.doors.cli.call_settings import settings
 from commonplace.doors.cli.calls import call_tool, file_everything, opened
-from commonplace.doors.cli.frame import (
-    confirm,
-    file_text,
-    settings,
-    show,
-    show_page,
-    show_written,
-    text_input,
-)
+from commonplace.doors.cli.entries import list_first
 from commonplace.doors.cli.options import (
     NumberBetween,
     common_options,
@@ -33,6 +27,7 @@ from commonplace.doors.cli.options import (
     json_option,
     yes_option,
 )
+from commonplace.doors.cli.output import show, show_list, show_page, show_written
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import (
     ShortRefCommand,
@@ -50,6 +45,8 @@ if TYPE_CHECKING:
     from commonplace.app import App
 
 call = partial(call_tool, "timeline")
+
+_MOST_LISTED = 100
 
 _WRITTEN = Filter(journals=("timeline",), kinds=indexed_kinds((RAW, PROFILE)))
 """All but the summaries."""
@@ -120,13 +117,9 @@ VerbCommand(
     "timeline",
     TimelineTools.timeline_range,
     "range",
-    """List what happened in a time, newest first: all, or one kind of summary.
-
-    WHEN is a phrase such as `last week` or `2026-W41`.
-    """,
-    short_help="List what happened in a time, newest first.",
+    "List what happened in a time, newest first: all, or one kind of summary.",
     argument=click.Argument(["when"], nargs=-1),
-    hidden=True,  # `timeline show` and `list` take every period
+    hidden=True,  # `timeline show` takes every time
 ).add_to(timeline)
 VerbCommand(
     "timeline",
@@ -158,14 +151,17 @@ def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> No
 
     PERIOD is `2026`, `2026-10`, `2026-W41`, `2026-10-07`, `2026-10-07 14`, a phrase such as `last
     week`, a ref or the beginning of one, a number in the last list, or -1 for the newest; without
-    it today. On a terminal each line of the way down ends with a number that `open` takes.
+    it today. Of any other time, such as `since monday` or `3 oct..9 oct`, what was written in all
+    journals is listed. On a terminal each line of the way down ends with a number for `open`.
     """
     with opened() as app:
-        on_terminal = sys.stdout.isatty()
-        read = partial(
-            app.timeline_commands().show, depth=depth, form="plain" if on_terminal else "fenced"
-        )
-        answer = find_entry(app, " ".join(period), read, within=Filter(journals=("timeline",)))
+        on_terminal, commands = sys.stdout.isatty(), app.timeline_commands()
+        named = " ".join(period)
+        if commands.is_other_time(named):
+            show_list(list_first(app, when=named, limit=_MOST_LISTED), as_json)
+            return
+        read = partial(commands.show, depth=depth, form="plain" if on_terminal else "fenced")
+        answer = find_entry(app, named, read, within=Filter(journals=("timeline",)))
         if "down" not in answer.facts:  # an entry
             show_page(answer, as_json)
             return

@@ -15,10 +15,11 @@ import click
 from commonplace.core.clock import day_of
 from commonplace.core.text import counted, first_words, shown_now
 from commonplace.core.values import Answer
+from commonplace.doors.cli.call_settings import settings
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.entries import facts_of
-from commonplace.doors.cli.frame import settings, show
 from commonplace.doors.cli.options import common_options
+from commonplace.doors.cli.output import show
 from commonplace.doors.cli.people import bold, coloured, mark_of, print_list
 from commonplace.doors.cli.short_refs import remember
 from commonplace.doors.cli.terminal_width import cells, fitting, terminal_size, wrapped_prose

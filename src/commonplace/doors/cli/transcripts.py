@@ -11,14 +11,16 @@ import click
 
 from commonplace.core.refs import look_up
 from commonplace.core.values import Answer, Filter
+from commonplace.doors.cli.asking import confirm
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import confirm, show, show_list
 from commonplace.doors.cli.options import (
     NumberBetween,
+    all_option,
     common_options,
     list_options,
     yes_option,
 )
+from commonplace.doors.cli.output import show, show_list
 from commonplace.doors.cli.recall import file_quickly
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.doors.cli.verb_commands import VerbCommand, verb_option
@@ -64,6 +66,7 @@ VerbCommand(
 @verb_option(RecallTools.recall, "when")
 @verb_option(RecallTools.recall, "as_of")
 @verb_option(RecallTools.recall, "limit", people=10)
+@all_option
 @list_options
 def search(query: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Find what was said, in all sessions, by words and meaning.

@@ -10,9 +10,10 @@ from pathlib import Path
 import click
 
 from commonplace.core.errors import Invalid
+from commonplace.doors.cli.asking import confirm
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import confirm, say, show
 from commonplace.doors.cli.options import common_options, yes_option
+from commonplace.doors.cli.output import say, show
 
 
 @click.command()

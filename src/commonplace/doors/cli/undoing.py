@@ -25,9 +25,10 @@ from commonplace.doors.cli.acts import (
     read,
     this_terminal,
 )
+from commonplace.doors.cli.asking import confirm
 from commonplace.doors.cli.calls import opened
-from commonplace.doors.cli.frame import confirm, say, show
 from commonplace.doors.cli.options import common_options, yes_option
+from commonplace.doors.cli.output import say, show
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.doors.cli.terminal_width import wrapped

@@ -6,7 +6,6 @@ Holds how the command line spells an argument, and what only people have; never 
 from __future__ import annotations
 
 import json
-import sys
 from functools import partial
 from types import MappingProxyType
 from typing import (
@@ -20,23 +19,20 @@ from typing import (
 )
 
 import click
-from click.core import ParameterSource
 from msgspec import Struct
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import json_kind
-from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import call_tool, opened
-from commonplace.doors.cli.frame import show, show_list
 from commonplace.doors.cli.options import (
+    COMPLETES,
     Respelled,
     all_option,
     common_options,
-    list_form,
     list_options,
-    says_all,
     supersedes_option,
 )
+from commonplace.doors.cli.output import show, show_list
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.verbs.toolset import annotated, signature_of
 
@@ -44,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.app import App
-    from commonplace.core.values import Filter
+    from commonplace.core.values import Answer, Filter
     from commonplace.verbs.toolset import Arg
 
 _SPELLED = {
@@ -73,9 +69,6 @@ _FORMER = {
     "entry_types": ("--type",),
 }
 """What it was called there before, which is still taken."""
-
-_FOLDED_FORMS = ("", "line", "full")
-"""The forms of a list for people, which end where fitting ends."""
 
 _METAVARS = {
     "project": "FOLDER",
@@ -113,6 +106,7 @@ def verb_option(
     bounds = "" if arg.least is None else f" ({arg.least} to {arg.most})"
     again = " May be given again." if get_origin(kind) is list else ""
     attrs: dict[str, Any] = {"help": f"{arg.text}{bounds}{again}"}
+    attrs["shell_complete"] = COMPLETES.get(name)
     if name in _FORMER:
         attrs |= {"cls": Respelled, "former": _FORMER[name]}
     if kind is bool:
@@ -171,8 +165,6 @@ class VerbCommand(Struct, frozen=True):
         journal: Whose ids the answer has, where it has ids in place of refs.
         is_list: Whether the answer is a list, shown in the form that is asked for.
         hidden: Whether another command does what it does, so that help leaves it out.
-        folds: Whether the verb, given no limit, counts what fits less in place of listing it. On a
-            terminal it is given none, and the list has no more entries than people's own default.
     """
 
     toolset: str
@@ -188,7 +180,6 @@ class VerbCommand(Struct, frozen=True):
     journal: str = ""
     is_list: bool = True
     hidden: bool = False
-    folds: bool = False
 
     def command(self) -> click.Command:
         """The command as click has it."""
@@ -203,7 +194,10 @@ class VerbCommand(Struct, frozen=True):
             hidden=self.hidden,
         )(options((list_options if self.is_list else common_options)(partial(self._run))))
         made.params[:0] = arguments
-        return all_option(made) if self.folds else made
+        if "when" in without:
+            made.params.append(click.Option(["--when", "phrase"], hidden=True))
+        ranks = self.files and self.is_list and "limit" in arguments_of(self.verb)
+        return all_option(made) if ranks else made
 
     def add_to(self, group: click.Group) -> None:
         """Add it to the commands of a journal."""
@@ -217,12 +211,9 @@ class VerbCommand(Struct, frozen=True):
         asked = ""
         if self.argument is not None:
             name = str(self.argument.name)
-            typed = given[name]
+            typed: Any = arguments.pop("phrase", None) or given[name]
             asked = arguments[name] = " ".join(typed) if isinstance(typed, tuple) else typed
-        most = self._folded_at(arguments) if self.folds else None
         answer = self._answer(asked, arguments)
-        if most is not None:
-            answer = _first(answer, most)
         if not self.is_list:
             show(answer, as_json, journal=self.journal)
             return
@@ -234,23 +225,6 @@ class VerbCommand(Struct, frozen=True):
             explain=given.get("explain", False),
             whole=self.within is not None,
         )
-
-    def _folded_at(self, arguments: dict[str, Any]) -> int | None:
-        """Leave the limit to the verb where that is wanted; then how many entries are shown."""
-        context = click.get_current_context()
-        by_default = [
-            name
-            for name in ("limit", "budget_tokens")
-            if context.get_parameter_source(name) is ParameterSource.DEFAULT
-        ]
-        if says_all():
-            known = arguments_of(self.verb)
-            arguments |= {name: known[name].arg.most for name in by_default}
-        elif "limit" in by_default and sys.stdout.isatty() and list_form() in _FOLDED_FORMS:
-            shown: int = arguments["limit"]
-            arguments["limit"] = None
-            return shown
-        return None
 
     def _answer(self, asked: str, arguments: dict[str, Any]) -> Answer:
         tool = self.verb.__name__
@@ -264,14 +238,6 @@ class VerbCommand(Struct, frozen=True):
             return find_entry(
                 app, asked, lambda ref: call({**arguments, name: ref}), within=self.within
             )
-
-
-def _first(answer: Answer, most: int) -> Answer:
-    """A list's first entries, and how many more there are."""
-    facts = dict(answer.facts)
-    results = facts["results"]
-    facts["folded"] += facts.pop("left_out", 0) + len(results[most:])
-    return Answer(text=answer.text, facts={**facts, "results": results[:most]})
 
 
 def _read_object(

@@ -8,8 +8,9 @@ import click
 
 from commonplace.core.text import screening
 from commonplace.core.values import Answer
-from commonplace.doors.cli.frame import home_folder, settings, show
+from commonplace.doors.cli.call_settings import home_folder, settings
 from commonplace.doors.cli.options import NumberBetween, json_option, setting_option
+from commonplace.doors.cli.output import show
 
 PORT = 0
 
