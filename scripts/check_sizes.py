@@ -50,7 +50,7 @@ ROOMS = {
     "src/commonplace/verbs": 2550,
     "src/commonplace/verbs/backup": 1250,
     "src/commonplace/verbs/brief": 1250,
-    "src/commonplace/verbs/chronicle": 2000,
+    "src/commonplace/verbs/chronicle": 2050,
     "src/commonplace/verbs/export": 1000,
     "src/commonplace/verbs/forgetting": 1500,
     "src/commonplace/verbs/imports": 1750,
