@@ -351,7 +351,7 @@ def test_a_stranger_corrects_and_forgets(serve, chromium):
         expect(page.locator(".lead")).to_contain_text("Nothing of the text is left.")
         page.get_by_role("link", name="Memory").click()
         page.get_by_role("button", name="Done: Thing 0").click()
-        expect(page.get_by_role("button", name="Reopen: Thing 0")).to_be_visible()
+        expect(page.get_by_role("button", name="Open again: Thing 0")).to_be_visible()
 
 
 def test_a_summary_leads_to_its_entries(serve, chromium):

@@ -148,7 +148,7 @@ def test_no_secret_is_shown(words_only, monkeypatch, variable, key, value):
     page = browser.get("/settings")
     item = item_of(page, key)
     assert "(set, not shown) your file" in words_of_html(item)
-    assert 'type="password"' in item
+    assert 'name="value" value=""' in item
     assert "Kestrel7" not in page.text
     assert words_of(page).startswith(f"{key} is (set, not shown) from now on. Settings")
     assert "Kestrel7" not in put(browser, "undo.keep_days", value="x").text
