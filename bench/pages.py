@@ -90,20 +90,16 @@ def page_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
 
 
 def _timeline_pages(first: datetime) -> Mapping[str, str]:
-    """The pages of a timeline that begins on a day, and how far down each shows it."""
+    """The pages of a timeline that begins on a day."""
     year, day = first.year + 1, first + timedelta(days=_DAYS // 3)
     week = "{}-W{:02}".format(*day.isocalendar())
     hour = f"{day:%Y-%m-%d}T10"
     return {
         "the year that goes on": f"/calendar/{year}",
         "the year before": f"/calendar/{first.year}",
-        "a year, four steps down": f"/calendar/{year}?steps=4",
         "a month with summaries": f"/calendar/{day:%Y-%m}",
-        "a month, three steps down": f"/calendar/{day:%Y-%m}?steps=3",
         "a week": f"/calendar/{week}",
-        "a week, three steps down": f"/calendar/{week}?steps=3",
         "a day with summaries": f"/calendar/{day:%Y-%m-%d}",
-        "a day, two steps down": f"/calendar/{day:%Y-%m-%d}?steps=2",
         "an hour": f"/calendar/{hour}",
         "a summary": f"/entry?ref=timeline:rollup_monthly_{day:%Y%m}",
         "timeline": "/timeline",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from commonplace.core.expiring import Hidden
     from commonplace.core.ports import Encoder, EncoderSlot, Searched
     from commonplace.core.rollups import Lineage
-    from commonplace.core.values import Candidates, Doc, Here, Interval, Numbers, Vector
+    from commonplace.core.values import Candidates, Doc, Here, Interval, Vector
     from commonplace.search.filing.port import Refreshing
     from commonplace.search.policy import Policy
     from commonplace.search.query_features import QueryFeatures
@@ -291,17 +291,18 @@ class Finder:
         """
         return _healed(lambda: self._newest(where, limit))
 
-    def times(self, where: Filter) -> Numbers:
-        """When each doc that a filter admits was, microseconds since the epoch, oldest first.
+    def listed(self, where: Filter) -> Candidates:
+        """All docs that a filter admits, oldest first; none of their texts is read.
 
         An index that proves damaged is built again first. Raises: Unavailable.
         """
         self._filing.refresh(numbers.FILING_WAIT_S)
+        where = replace(where, excluded_refs=(*where.excluded_refs, *self._hidden()))
         try:
-            return self._newest_of(where, self._index.counts("").docs).at_us
+            return self._newest_of(where, self._index.counts("").docs)
         except Corrupted as exc:
             log_failure("A count met a damaged index", exc)
-            return self._newest_of(where, self._index.counts("").docs).at_us
+            return self._newest_of(where, self._index.counts("").docs)
 
     def _newest_of(self, where: Filter, limit: int) -> Candidates:
         return self._index.candidates(

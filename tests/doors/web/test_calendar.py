@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 from tests.doors.web.web_world import WebWorld, words_of
+from tests.journals.transcripts.sessions import said
 from tests.patience import PATIENCE_S
 
 from commonplace.journals.timeline.entry import TimelineDraft
@@ -48,10 +49,79 @@ def test_each_level_counts_its_entries(filled):
 
 
 def test_a_month_is_a_table_of_weeks(filled):
-    """April 2026 begins on a Wednesday; a day says its number and its entries."""
+    """April 2026 begins on a Wednesday; a day names what happened, for those who point at it."""
     page = filled.browser().get("/calendar/2026-04").text
-    assert 'title="Friday, 10 April 2026: 2">10 <small>2</small>' in page
+    said = 'aria-label="Friday, 10 April 2026: 2. worked at 2026-04-10 09:00">10</a>'
+    assert said in page
     assert re.search(r"W14</a></th>\s*<td></td>\s*<td></td>\s*<td", page)
+
+
+def test_a_busy_day_takes_no_colour_from_the_others(world):
+    """A shade is a quartile of the days that have something: 1, 2, 3 and 20 entries are four."""
+    for day, count in ((1, 1), (2, 2), (3, 3), (4, 20)):
+        for n in range(count):
+            world.call("chronicle", "add_entry", message=f"part {n}", at=f"2026-04-{day:02} 09:00")
+    page = world.browser().get("/calendar/2026-04").text
+    for day in (1, 2, 3, 4):
+        assert f'<td class="heat-{day}"><a href="/calendar/2026-04-{day:02}"' in page
+    assert '<td class="heat-0"><a href="/calendar/2026-04-05"' in page
+    chart = world.browser().get("/calendar/2026").text
+    assert 'class="heat-3" x=' in chart
+
+
+def test_the_way_down_is_rows(filled):
+    """A year has its months, a month and a week their days: what has something, the last first."""
+    assert "By month Apr chronicle: worked at 2026-04-10 09:00 3 entries" in period(
+        filled, "2026", journal="chronicle"
+    )
+    days = "By day Sun 12 chronicle: worked at 2026-04-12 23:59 1 entry Fri 10 chronicle: worked at"
+    assert days in period(filled, "2026-04")
+    assert days in period(filled, "2026-W15")
+
+
+def test_a_day_is_named_by_what_was_written_before_what_was_said(world):
+    """Though the session began sooner."""
+    turns = [
+        said(1, "are the boats in?", id="u0", at="2026-04-10T08:00:00.000Z"),
+        said(2, "all of them", id="u1", at="2026-04-10T08:00:01.000Z"),
+    ]
+    world.app.transcripts.store.append("claude-code", "s1", turns)
+    world.app.filing.catch_up()
+    assert "Fri 10 transcripts: are the boats in?" in period(world, "2026-04")
+    world.call("chronicle", "add_entry", message="moved hosting", at="2026-04-10 09:00")
+    assert "Fri 10 chronicle: moved hosting" in period(world, "2026-04")
+
+
+def test_the_way_up_is_links(filled):
+    """From an hour to its day, week, month and year."""
+    page = filled.browser().get("/calendar/2026-04-10T09").text
+    found = re.search(r'<p class="crumbs">(.*?)</p>', page)[1]
+    keys = re.findall(r'href="/calendar/([^"]+)"', found)
+    assert keys == ["2026", "2026-04", "2026-W15", "2026-04-10"]
+
+
+def test_hours_with_nothing_are_one_line(filled):
+    """Those that have something are headings with what was written in them."""
+    words = period(filled, "2026-04-10")
+    assert "09:00 2 09:30 chronicle: worked at 2026-04-10 09:30" in words
+    assert "Nothing in the other 23 hours." in words
+    assert "10:00" not in words
+
+
+def test_what_has_expired_is_not_counted_and_names_nothing(world):
+    """Though the index has it until it is forgotten."""
+    world.call(
+        "chronicle",
+        "add_entry",
+        message="the door code is 1234",
+        at="2026-11-23",
+        expires="in 1 hour",
+    )
+    assert "the door code" in period(world, "2026-11")
+    world.clock.advance(2 * 3600)
+    words = period(world, "2026-11")
+    assert "the door code" not in words
+    assert "Nothing was written." in words
 
 
 def test_a_day_lists_its_entries(filled):
@@ -64,7 +134,7 @@ def test_a_day_without_entries_has_no_list_of_them(filled):
     """No heading stands over nothing."""
     words = period(filled, "2026-04-11")
     assert "Nothing was written." in words
-    assert "Entries" not in words
+    assert "By hour" not in words
 
 
 def test_one_journal_alone(filled):
@@ -73,20 +143,34 @@ def test_one_journal_alone(filled):
     assert "3 entries in chronicle." in period(filled, "2026-04", journal="chronicle")
 
 
-def test_a_summary_with_both_ways(world):
-    """What it was made from, and what it went into; summaries are not counted as entries."""
+def test_a_summary_is_whole_sentences(world):
+    """Without what is counted in it, and with days as people say them, which lead to their pages."""
+    for day in (6, 7):
+        said = f"The harbour of day {day} is calm."
+        world.call("timeline", "timeline_add", content=said, at=f"2026-10-0{day} 10:05")
+    world.app.timeline_commands().roll_up()
+    month = world.browser().get("/calendar/2026-10")
+    words = words_of(month)
+    shown = "In short 6 Oct The harbour of day 6 is calm. 7 Oct The harbour of day 7 is calm."
+    assert shown in words
+    assert "[2026-10" not in words
+    assert 'class="time" href="/calendar/2026-10-06"' in month.text
+    assert "In short 10:05 The harbour of day 6 is calm." in period(world, "2026-10-06")
+    assert "In short The harbour of day 6 is calm." in period(world, "2026-10-06T10")
+    assert "Oct timeline: The harbour of day 6 is calm." in period(world, "2026")
+
+
+def test_there_is_one_total(world):
+    """Of all that lies in a time; what its summary counted, of the timeline alone, is not shown."""
     for minute in ("05", "25"):
-        world.call(
-            "timeline", "timeline_add", content=f"tests, {minute}", at=f"2026-10-06 10:{minute}"
-        )
+        at = f"2026-10-06 10:{minute}"
+        world.call("timeline", "timeline_add", content=f"tests, {minute}", at=at)
+    world.call("chronicle", "add_entry", message="deployed", at="2026-10-06 12:00")
     world.app.timeline_commands().roll_up()
     words = period(world, "2026-10-06")
-    assert "2 entries." in words
     assert "nothing that it was made from has changed since" in words
-    assert "went into October 2026" in words
-    assert "made from Tue 6 Oct 2026, 10:00 2 entries" in words
-    world.call("timeline", "timeline_add", content="late", at="2026-10-06 11:00")
-    assert "3 entries." in period(world, "2026-10-06")
+    assert "3 entries." in words
+    assert "2 entries" not in words
 
 
 def test_a_summary_names_its_projects_and_tags(world):
@@ -98,62 +182,7 @@ def test_a_summary_names_its_projects_and_tags(world):
     assert "Projects: sales. Tags: work." in period(world, "2026-10")
 
 
-def test_the_way_down_goes_several_steps(world):
-    """From a month to the entries of an hour, a step at a time."""
-    world.call("timeline", "timeline_add", content="tests were red", at="2026-10-06 10:05")
-    world.app.timeline_commands().roll_up()
-    one = world.browser().get("/calendar/2026-10")
-    assert "One step further down" in words_of(one)
-    assert "Tue 6 Oct 2026, 10:00" not in words_of(one)
-    three = words_of(world.browser().get("/calendar/2026-10?steps=3"))
-    assert "Tue 6 Oct 2026, 10:00" in three
-    assert "One step less" in three
-    assert "tests were red" in three.partition("What it was made from")[2]
-    assert world.browser().get("/calendar/2026-10?steps=99").status_code == 400
-
-
-def test_a_page_of_steps_counts_as_the_whole_way_does(world):
-    """Whatever is over and whatever goes on, at each depth, though it reads only what it shows."""
-    for day in ("10-06", "10-07", "11-02", "11-22", "11-23"):
-        for hour in ("08", "09"):
-            at = f"2026-{day} {hour}:10"
-            world.call("timeline", "timeline_add", content=f"tests, {at}", at=at)
-    commands = world.app.timeline_commands()
-    commands.roll_up()
-
-    def lines(node):
-        return [(each.key or each.ref, each.count, lines(each)) for each in node.down]
-
-    def told(down):
-        return [(x["period"] or x["ref"], x["entries"], told(x["down"])) for x in down]
-
-    for key in ("2026", "2026-10", "2026-11", "2026-W48", "2026-11-23", "2026-11-23T09"):
-        for depth in (1, 2, 3, 4):
-            whole = commands.show(key, depth=depth)
-            page = commands.show_stored(key, depth=depth, most_lines=400)
-            assert lines(page.node) == told(whole.facts["down"]), (key, depth)
-            assert page.node.is_cut == ("Further down:" in whole.text), (key, depth)
-            assert page.rollup.content == whole.facts["content"], (key, depth)
-
-
-def test_the_way_down_ends_before_it_has_too_many_lines(world):
-    """At the last step that fits; each time on it leads further."""
-    for minute in ("05", "25"):
-        world.call(
-            "timeline", "timeline_add", content=f"tests, {minute}", at=f"2026-10-06 10:{minute}"
-        )
-    keeping = world.app.timeline_commands()
-    keeping.roll_up()
-    whole = keeping.show_stored("2026-10", depth=3, most_lines=4)
-    assert whole.depth == 3
-    assert not whole.node.is_cut
-    shown = keeping.show_stored("2026-10", depth=3, most_lines=3)
-    assert shown.depth == 2
-    assert shown.node.is_cut
-    assert [len(month.down) for month in (shown.node, *shown.node.down)] == [1, 1]
-
-
-PERIODS = [("2026", 1), ("2026", 4), ("2025", 1), ("2025-03", 2)]
+PERIODS = ["2026", "2025", "2025-03"]
 
 
 @pytest.mark.parametrize("state", ["never made", "older than its entries"])
@@ -166,10 +195,10 @@ def test_a_page_of_what_is_due_reads_what_it_shows(world, state):
     if state != "never made":
         world.app.timeline_commands().roll_up()
         add_to(world, hours, 1)
-    few = [steps_of_sqlite(world, key, depth) for key, depth in PERIODS]
+    few = [steps_of_sqlite(world, key) for key in PERIODS]
     add_to(world, hours, 40)
-    for (key, depth), before in zip(PERIODS, few, strict=True):
-        assert 0 < steps_of_sqlite(world, key, depth) < 1.1 * before, (key, depth)
+    for key, before in zip(PERIODS, few, strict=True):
+        assert 0 < steps_of_sqlite(world, key) < 1.1 * before, key
 
 
 def add_to(world, hours, count):
@@ -177,30 +206,28 @@ def add_to(world, hours, count):
     world.app.timeline.journal.add_many(drafts)
 
 
-def steps_of_sqlite(world, key, depth):
+def steps_of_sqlite(world, key):
     """How many of its instructions a page of a period takes."""
     keeping, counted = world.app.timeline_commands(), []
-    keeping.show_stored(key, depth=depth, most_lines=40)
+    keeping.show_stored(key)
     with world.app.timeline.journal.database.reading() as conn:
         conn.set_progress_handler(lambda: counted.append(1), 1)
-        keeping.show_stored(key, depth=depth, most_lines=40)
+        keeping.show_stored(key)
         conn.set_progress_handler(None, 0)
     return len(counted)
 
 
 DUE = [
-    ("2026", "Some of it is not summed up yet, or has changed since"),
-    ("2026", "September 2026 1 entry when it was last summed up"),
-    ("2026", "October 2026 not summed up yet"),
-    ("2026-09", "older than its entries"),
-    ("2026-10", "It is not summed up yet."),
-    ("2026-10-06", "Tue 6 Oct 2026, 10:00 not summed up yet"),
-    ("2026-10-06?steps=2", "tests were red"),
+    ("2026", "2 months of it are not summed up yet; commonplace rollup does it."),
+    ("2026-09", "1 day of it is not summed up yet; commonplace rollup does it."),
+    ("2026-10", "It is not summed up yet; commonplace rollup does it."),
+    ("2026-10-06", "It is not summed up yet"),
+    ("2026-10-06T10", "It is not summed up yet"),
 ]
 
 
 def test_a_summary_that_is_due_is_named(words_only, monkeypatch):
-    """Where pages may only read: as older than its entries, or as not made yet."""
+    """Where pages may only read: in one line, however many there are."""
     world = WebWorld()
     for made, month in enumerate(("09", "09", "10")):
         at = f"2026-{month}-06 10:05"
@@ -210,8 +237,10 @@ def test_a_summary_that_is_due_is_named(words_only, monkeypatch):
     world.close()
     monkeypatch.setenv("COMMONPLACE_READ_ONLY", "true")
     world = WebWorld()
-    for key, said in DUE:
-        assert said in period(world, key), key
+    for key, told in DUE:
+        words = period(world, key)
+        assert told in words, key
+        assert words.count("not summed up yet") == 1, key
     world.close()
 
 
@@ -223,15 +252,14 @@ def test_what_another_zone_cut_is_named_until_it_is_cut_again(world, monkeypatch
     monkeypatch.setenv("COMMONPLACE_TIMEZONE", "Asia/Kathmandu")
     monkeypatch.setenv("COMMONPLACE_READ_ONLY", "true")
     reader = WebWorld()
-    assert "October 2026 not summed up yet" in period(reader, "2026")
-    assert "Some of it is not summed up yet" in period(reader, "2026")
+    assert "1 month of it is not summed up yet" in period(reader, "2026")
     reader.close()
     monkeypatch.delenv("COMMONPLACE_READ_ONLY")
     writer = WebWorld()
     assert "October 2026" in period(writer, "2026-10")
     writer.app.timeline.catching_up.begin(wait_s=PATIENCE_S)
-    assert "tests were red" in period(writer, "2026-10")
-    assert "October 2026 1 entry" in period(writer, "2026")
+    assert "In short 6 Oct tests were red." in period(writer, "2026-10")
+    assert "Oct timeline: tests were red. 1 entry" in period(writer, "2026")
     writer.close()
 
 

@@ -46,12 +46,12 @@ def test_one_tag_or_one_time_alone(runs):
     words = words_of(page(runs, when="2026-11-03"))
     assert "ran 6.5 km" in words
     assert "ran 5 km" not in words
-    assert "No entries match" in words_of(page(runs, when="2020"))
+    assert "Nothing matches" in words_of(page(runs, when="2020"))
 
 
 def test_an_empty_log_says_how_to_begin(world):
     """And charts nothing."""
-    assert "Nothing has been logged yet" in words_of(page(world))
+    assert "What was done will stand here" in words_of(page(world))
     assert "0 entries have all" in words_of(page(world, "/chronicle/figure", q="ran"))
     assert page(world, "/chronicle/figure").status_code == 200
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.doors.web.web_world import words_of
+from tests.doors.web.web_world import WebWorld, words_of
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
@@ -44,7 +44,62 @@ def test_why_a_hit_was_found(filled):
     """The legs as a bar with its figures, and in words."""
     page = search(filled, q="postgres")
     assert re.search(r'aria-label="words 0\.\d\d', page.text)
-    assert re.search(r"Why: score 0\.\d\d, by words", words_of(page))
+    words = words_of(page)
+    assert re.search(r"left Postgres for SQLite exact words .*: score 0\.\d\d", words)
+
+
+def test_what_a_hit_rests_on(known_weights, monkeypatch):
+    """In words: those that stand in it, what it means, the time that was asked for, or all three."""
+    monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")
+    world = WebWorld()
+    world.app.encoder.start()
+    for message, at in (
+        ("the cat sleeps on the sofa", "2026-04-10"),
+        ("a kitten naps on the couch", "2026-05-10"),
+    ):
+        world.call("chronicle", "add_entry", message=message, at=at)
+    world.app.filing.catch_up()
+    page = search(world, q="where did the cat sleep in April 2026").text
+    world.close()
+    said = re.findall(r'<details class="why"><summary>([^<]*)</summary>', page)
+    assert said == ["exact words, by meaning, fits the time", "by meaning"]
+
+
+def test_whatever_there_is_is_listed_by_day(filled):
+    """Where a question asks for a time alone; each day has its heading."""
+    page = search(filled, q="what did I do in April 2026")
+    words = words_of(page)
+    assert "Friday, 10 April 09:00 chronicle: left Postgres for SQLite fits the time" in words
+
+
+def test_what_is_less_likely_is_folded(world):
+    """As a terminal folds it: hits far below the best; of one journal alone likewise."""
+    subjects = ["harbour", "bakery", "garden", "library", "station", "museum", "theatre", "mill"]
+    for n in range(3):
+        said = f"Postgres was left for SQLite since backups of Postgres {subjects[n]} failed"
+        world.call("chronicle", "add_entry", message=said)
+    for n, subject in enumerate(subjects):
+        said = (
+            f"looked at {subject}, wrote {n * 7} pages on paint and bread, then on SQLite at last"
+        )
+        world.call("chronicle", "add_entry", message=said)
+    for asked in ({}, {"journal": "chronicle"}):
+        page = search(world, q="Postgres left SQLite backups failed", **asked)
+        shown, _, folded = page.text.partition('<details class="less">')
+        assert shown.count('<a class="open"') == 3
+        assert "7 less likely" in folded
+        assert folded.count('<a class="open"') == 7
+    assert 'class="less"' not in search(world, q="Postgres left SQLite", start=10).text
+
+
+def test_filters_list_what_there_is(filled):
+    """Journals that hold something, their kinds, and the tags that were given."""
+    page = search(filled, q="api", tag="elsewhere")
+    words = words_of(page)
+    assert "Journals private chronicle Project" in words
+    assert "Kind any entry event" in words
+    assert "Tag any elsewhere deploy From" in words
+    assert '<option value="elsewhere" selected>' in page.text
 
 
 def test_a_time_in_the_question_is_shown(filled):

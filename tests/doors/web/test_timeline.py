@@ -17,7 +17,9 @@ def page(world, **query):
 
 def test_without_a_timeline(world):
     """How one is begun; nothing is made by looking."""
-    assert "Nothing has been recorded in the timeline yet" in words_of(page(world))
+    assert "What you and your assistants note as it happens will stand here" in words_of(
+        page(world)
+    )
     assert not world.app.timeline.journal.exists
 
 
@@ -45,7 +47,10 @@ def test_what_is_not_summed_up_yet_is_not_counted_and_named(world, monkeypatch):
     reader = WebWorld()
     words = words_of(page(reader, period="day"))
     reader.close()
-    assert "1 entry in 1 hour, by day. 1 day has entries that are not counted here yet" in words
+    assert (
+        "1 entry in 1 hour, by day. 1 day is not counted here yet: commonplace rollup does it."
+        in words
+    )
     assert "2026-10-08 not counted yet" in words
 
 
@@ -97,7 +102,7 @@ def test_figures_and_what_entries_named(world):
     assert "Milestones go <b>live</b> 6 October 2026 Blockers no key 6 October 2026" in words
     period = words_of(world.browser().get("/calendar/2026-10"))
     assert "Figures: 6.5 hours worked" in period
-    assert "[2026-10-06] no key." in period
+    assert "Blockers 6 Oct no key." in period
 
 
 @pytest.mark.parametrize("query", [{"when": "no time"}, {"period": "eon"}, {"when": "x" * 3000}])

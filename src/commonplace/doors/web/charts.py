@@ -5,6 +5,7 @@ Law: a chart is never the only place of a figure: the words beside it, or its ti
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup, escape
@@ -49,21 +50,32 @@ _SIDE, _STEP, _TOP, _LEFT = 11, 14, 18, 30
 _DAYS = ((0, "Mon"), (2, "Wed"), (4, "Fri"))
 
 
-_HEAT = 4
+_SHADES = 4
 
 
-def heat_of(count: int, most: int) -> int:
-    """The shade of a part by its count, against the fullest part: 0 for none, else 1 to 4."""
-    return 0 if not count else max(1, round(_HEAT * (count / most) ** 0.5))
+def shades(counts: Sequence[int]) -> list[int]:
+    """The shade of each part: 0 for none, else 1 to 4, its quartile of those that have something.
+
+    So one busy day takes no colour from the others; parts of one count have one shade.
+    """
+    some = sorted(count for count in counts if count)
+
+    def shade(count: int) -> int:
+        middle = (bisect_left(some, count) + bisect_right(some, count)) / 2
+        return 1 + min(int(_SHADES * middle / len(some)), _SHADES - 1)
+
+    return [shade(count) if count else 0 for count in counts]
 
 
-def heatmap(days: Sequence[DayCell]) -> Markup:
-    """Days as squares, a column for each week; the first is a Monday.
+def heatmap(days: Sequence[DayCell | None]) -> Markup:
+    """Days as squares, a column for each week; the first is a Monday, None for one left out.
 
     Its days are links for those who point; whoever types or listens has the calendar.
     """
     drawn: list[Markup] = []
     for place, each in enumerate(days):
+        if each is None:
+            continue
         column, row = divmod(place, 7)
         if each.day.day == 1:
             drawn.append(_label(_LEFT + column * _STEP, _TOP - 6, f"{each.day:%b}"))

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date, datetime, tzinfo
 
-    from commonplace.core.values import Hit
     from commonplace.doors.web.visit import Visit
 
 HERE = Path(__file__).parent
@@ -126,9 +125,14 @@ def day_name(day: date, visit: Visit) -> str:
     return near or f"{day:%A}, {day.day} {day:%B}{year}"
 
 
-def by_day(hits: Sequence[Hit], visit: Visit) -> list[tuple[date, list[Hit]]]:
-    """Hits in their order, those of one day together."""
-    days = groupby(hits, lambda hit: hit.doc.at.astimezone(visit.zone).date())
+def by_day(hits: Sequence[Any], visit: Visit) -> list[tuple[date, list[Any]]]:
+    """Hits, or rows of them, in their order, those of one day together."""
+
+    def day(hit: Any) -> date:
+        at: datetime = hit["at"] if isinstance(hit, dict) else hit.doc.at
+        return at.astimezone(visit.zone).date()
+
+    days = groupby(hits, day)
     return [(day, list(of_day)) for day, of_day in days]
 
 

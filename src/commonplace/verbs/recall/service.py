@@ -5,9 +5,9 @@ Never makes a text for a model, and never knows a journal but by its port.
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,9 +28,19 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.ports import OpensRefs, Searched
-    from commonplace.core.values import EncoderState, Found, Here, Hit, Page, Replacement
+    from commonplace.core.values import (
+        Candidates,
+        Doc,
+        EncoderState,
+        Found,
+        Here,
+        Hit,
+        Page,
+        Replacement,
+    )
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
+    from commonplace.search.folding import Fitting
     from commonplace.verbs.recall.written_dates import WrittenDate
 
 
@@ -83,6 +93,7 @@ class EntriesRecalled(Struct, frozen=True, kw_only=True):
         outside_time: Whether nothing lies in the time of the question, so that hits are of others.
         is_weak: Whether the hits may not be about what was asked.
         missing: The journals of which not everything was searched.
+        order: Of the hits: by worth, by time, or what names a date of the question first.
     """
 
     question: RecallQuestion
@@ -93,6 +104,16 @@ class EntriesRecalled(Struct, frozen=True, kw_only=True):
     missing: Sequence[str]
     less: Sequence[Hit] = ()
     turns: Sequence[Hit] = ()
+    order: Literal["worth", "time", "date"] = "worth"
+
+    def folded(self, hits: Sequence[Hit]) -> Fitting:
+        """What is shown of its hits where no number of them was asked for, and what is folded."""
+        # Its patterns are compiled at the first question: `status` asks none and must be quick.
+        from commonplace.search.folding import few_of_a_session, fitting
+
+        if self.order == "worth":
+            return fitting(hits, self.question.about, self.found.chance)
+        return few_of_a_session(hits, self.question.about)
 
     def far(self) -> frozenset[str]:
         """The refs of those among the hits that fit far less than the best."""
@@ -114,6 +135,13 @@ class EntriesOfTime(Struct, frozen=True, kw_only=True):
     hits: Sequence[Hit]
     has_more: bool
     notes: Sequence[str]
+
+
+class PartOfTime(Struct, frozen=True, kw_only=True):
+    """How many entries lie in a part of a time, and the first of them; None where it has none."""
+
+    count: int
+    first: Doc | None
 
 
 class RecallService(Struct, frozen=True, kw_only=True, dict=True):
@@ -157,8 +185,6 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         """
         most = _Most(policy.RECALL_MOST, room) if limit is None else _Most(limit)
         limit = most.limit
-        # Its patterns are compiled at the first question: `status` asks none and must be quick.
-        from commonplace.search.folding import Fitting, few_of_a_session, fitting
         from commonplace.search.query_features import read_todos
 
         question = self._understand(query, when)
@@ -166,30 +192,35 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         todos = self._open_todos(question, within, limit) if wanted == "" else ()
         may_be_words = wanted is None and not when.strip()
         named = self._naming(question, within, limit) if may_be_words else None
-        fold = few_of_a_session
+        order: Literal["worth", "time", "date"] = "worth"
         if named:
             question = replace(question, phrase="", interval=None, cuts=False)
-            found, outside = named, False
+            found, outside, order = named, False, "date"
         elif question.is_all and wanted is None:
             found, outside = self._newest(question, within, limit)
+            order = "time"
             if may_be_words and question.cuts and not outside:
                 found = self._with_naming(found, question, within, limit)
         else:
             found, outside = self._fitting(query, question, within, most, has_todos=bool(todos))
-            fold = partial(fitting, chance=found.chance)
-        shown = fold(found.hits, question.about) if most.room else Fitting(found.hits)
-        hits = shown.hits if wanted is None else _todos_first(todos, shown.hits)[:limit]
         behind = [each.journal for each in self.filing.behind()]
-        return EntriesRecalled(
+        done = EntriesRecalled(
             question=question,
-            found=replace(found, hits=self._with_replaced(hits, within)),
+            found=found,
             has_todos=bool(todos),
             outside_time=outside,
             is_weak=not todos and found.chance is not None and found.chance < policy.WEAK_CHANCE,
             missing=tuple(dict.fromkeys([*self.lost, *behind])),
-            less=shown.less,
-            turns=shown.turns,
+            order=order,
         )
+        if most.room:
+            shown = done.folded(found.hits)
+            done = replace(
+                done, found=replace(found, hits=shown.hits), less=shown.less, turns=shown.turns
+            )
+        hits = done.found.hits
+        hits = hits if wanted is None else _todos_first(todos, hits)[:limit]
+        return replace(done, found=replace(found, hits=self._with_replaced(hits, within)))
 
     def _fitting(
         self, query: str, question: RecallQuestion, within: Filter, most: _Most, *, has_todos: bool
@@ -278,14 +309,32 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             periods: One behind the other, each with both ends.
             within: The entries that count, of any time.
         """
-        if not periods:
+        found = self._listed(periods, within)
+        return [] if found is None else [end - start for start, end in _rows_in(found, periods)]
+
+    def parts_in(self, periods: Sequence[Interval], *, within: Filter) -> list[PartOfTime]:
+        """How many entries lie in each of some periods, and the first of each.
+
+        What was said in a session comes after what was written down. Takes and raises as
+        `count_in`.
+        """
+        found = self._listed(periods, within)
+        if found is None:
             return []
+        rows = _rows_in(found, periods)
+        firsts = [_first_written(found, start, end) for start, end in rows]
+        docs = found.docs_at([row for row in firsts if row is not None])
+        return [
+            PartOfTime(count=end - start, first=None if row is None else docs.get(row))
+            for (start, end), row in zip(rows, firsts, strict=True)
+        ]
+
+    def _listed(self, periods: Sequence[Interval], within: Filter) -> Candidates | None:
+        """All that lies in a run of periods, oldest first; None for no period."""
+        if not periods:
+            return None
         span = Interval(start=periods[0].start, end=periods[-1].end)
-        times = self.finder.times(replace(within, interval=span))
-        bounds = [bounds_us(each) for each in periods]
-        firsts = times.searchsorted([start for start, _ in bounds])
-        lasts = times.searchsorted([end for _, end in bounds])
-        return [int(count) for count in lasts - firsts]
+        return self.finder.listed(replace(within, interval=span))
 
     def count_by_journal(self) -> Mapping[str, int]:
         """How much is filed of each journal; empty where an index cannot say. Raises: Unavailable.
@@ -471,6 +520,22 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             return ()
         where = question.in_time(within) if question.cuts else within
         return self.finder.newest(open_todos(where), limit).hits
+
+
+def _rows_in(found: Candidates, periods: Sequence[Interval]) -> list[tuple[int, int]]:
+    """The first row of each period, and the one after its last."""
+    starts, ends = zip(*map(bounds_us, periods), strict=True)
+    firsts, lasts = found.at_us.searchsorted(starts), found.at_us.searchsorted(ends)
+    return [*zip(firsts.tolist(), lasts.tolist(), strict=True)]
+
+
+def _first_written(found: Candidates, start: int, end: int) -> int | None:
+    """The first of some rows that is no turn of a session, else the first; None of none."""
+    if start == end:
+        return None
+    turns = [place for place, kind in enumerate(found.kinds) if kind == policy.TURN]
+    written = found.kind[start:end] != (turns[0] if turns else -1)
+    return start + int(written.argmax())  # 0 where all are turns
 
 
 def _todos_first(todos: Sequence[Hit], hits: Sequence[Hit]) -> tuple[Hit, ...]:

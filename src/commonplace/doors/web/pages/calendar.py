@@ -1,8 +1,9 @@
-"""Calendar: a year, month, week, day or hour, with its summary, and the way to each entry."""
+"""Calendar: a year, month, week, day or hour, with its summary, and the way up and down by rows."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from contextlib import suppress
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -18,50 +19,64 @@ from commonplace.core.clock import (
 )
 from commonplace.core.clock import period as period_at
 from commonplace.core.errors import CommonplaceError, Invalid
-from commonplace.core.text import opening
+from commonplace.core.text import counted, opening
 from commonplace.core.values import Filter, Interval
-from commonplace.doors.web.charts import heat_of
+from commonplace.doors.web.charts import DayCell, heatmap, shades
 from commonplace.doors.web.visit import Redirect, WebPage
-from commonplace.journals.timeline.entry import find_rollup_key, names_of
+from commonplace.journals.timeline.entry import JOURNAL, find_rollup_key, names_of
+from commonplace.verbs.timeline.layout import FIGURES, first_sentence, parts_of
 from commonplace.verbs.timeline.lines import figures_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import date, datetime, tzinfo
+    from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Level
     from commonplace.doors.web.visit import Visit
+    from commonplace.journals.timeline.period_reader import StoredPeriod
+    from commonplace.verbs.recall.service import EntriesOfTime
+    from commonplace.verbs.timeline.commands import ShownPeriod
 
 LISTED = 100
 """Entries of a day or an hour that are listed; the rest a page further."""
 
-MOST_LINES = 400
-"""Lines of the way down from a period; where there would be more it ends higher up."""
-
 MOST_WAIT_S = 0.05
 """How long a page waits for summaries that are due; what takes longer is made behind it."""
-
-MOST_STEPS = 4
-"""How many levels below a period are shown at most: four lead from a year to its hours' entries."""
 
 STEPS: Mapping[Level, Level] = {"year": "month", "month": "day", "week": "day", "day": "hour"}
 """What each level is divided into."""
 
 _TICK = timedelta(microseconds=1)
 _NAMED = 8
+_SHOWN = 280
 
 
-class Cell(Struct, frozen=True, kw_only=True):
-    """A part of a period: its key, what it is called, its entries, how many that is among others.
+class CalendarPart(Struct, frozen=True, kw_only=True):
+    """A part of a period, and what names it.
 
-    Args:
-        heat: 0 for none, to 4 for as many as the fullest part has.
+    Attributes:
+        name: What it is called, in full.
+        short: The same within the period: `Oct`, `Tue 6`, `14:00`.
+        count: The entries that are there.
+        shade: 0 for none, to 4 for the fullest quarter of the parts.
+        text: What its summary says first, or its first entry; empty where it has neither.
+        journal: Where that is from.
     """
 
     key: str
     name: str
+    short: str
     count: int
-    heat: int
+    shade: int
+    text: str
+    journal: str
+
+
+class Hour(Struct, frozen=True, kw_only=True):
+    """An hour of a day, and those of its entries that are on the page."""
+
+    part: CalendarPart
+    hits: Sequence[Any]
 
 
 def today(visit: Visit) -> Redirect:
@@ -84,12 +99,11 @@ def period(visit: Visit) -> WebPage:
     assert interval.start is not None and interval.end is not None  # noqa: PT018  a period has both
     key = period_key(interval.start, level, zone)
     journals = visit.journals()
-    service = visit.app.recall.service()
-    within = service.written(Filter(journals=journals))
-    step = STEPS.get(level, level)
-    is_listed = step == "hour"  # of a day or of an hour
-    start = visit.number("start", most=100_000) if is_listed else 0
-    cells = _count_cells(visit, list(periods_in(interval, step, zone)), step, within)
+    within = visit.app.recall.service().written(Filter(journals=journals))
+    shown, problem = _stored(visit, key)
+    stored = {} if shown is None else _by_key(shown.parts, zone)
+    # A summary is of all that the timeline covers: it says nothing of some journals alone.
+    parts = _parts(visit, level, interval, within, {} if journals else stored)
     values: dict[str, Any] = {
         "current": "calendar",
         "key": key,
@@ -100,18 +114,42 @@ def period(visit: Visit) -> WebPage:
         "above": _above(interval, level, zone),
         "journals": [each.name for each in visit.app.journals],
         "chosen": journals,
-        "total": sum(cell.count for cell in cells),
-        "cells": cells,
-        "weeks": _weeks(visit, interval, cells) if level == "month" else None,
-        "listed": service.list_in(interval, within=within, limit=LISTED, start=start)
-        if is_listed
-        else None,
-        "start": start,
-        "size": LISTED,
-        "summary": _summary(visit, level, key),
+        "total": sum(part.count for part in parts),
+        "goes_on": interval.end > visit.now,
+        "weeks": _weeks(visit, interval, parts) if level == "month" else None,
+        "chart": _year(visit, interval, within) if level == "year" else "",
+        "parts": [part for part in reversed(parts) if part.count or part.text],
+        "summary": {"problem": problem} if problem else _summary(visit, shown, STEPS.get(level)),
         "catches_up": visit.app.timeline.service().rolls_up,
+        **_listed(visit, level, interval, within, parts),
     }
     return WebPage(template="calendar.html", title=values["name"], values=values)
+
+
+def _listed(
+    visit: Visit, level: Level, interval: Interval, within: Filter, parts: Sequence[CalendarPart]
+) -> dict[str, Any]:
+    """The entries of a day by their hours, newest first, or of an hour."""
+    if level not in ("day", "hour"):
+        return {"listed": None, "hours": ()}
+    start = visit.number("start", most=100_000)
+    listed = visit.app.recall.service().list_in(interval, within=within, limit=LISTED, start=start)
+    return {
+        "listed": listed,
+        "start": start,
+        "size": LISTED,
+        "hours": _hours(visit, parts, listed) if level == "day" else (),
+        "quiet": sum(not part.count for part in parts),
+    }
+
+
+def _hours(visit: Visit, parts: Sequence[CalendarPart], listed: EntriesOfTime) -> list[Hour]:
+    """The hours of a day that have an entry on the page, the last one first."""
+    hits: dict[str, list[Any]] = {}
+    for hit in listed.hits:
+        hits.setdefault(period_key(hit.doc.at, "hour", visit.zone), []).append(hit)
+    by_key = {part.key: part for part in parts}
+    return [Hour(part=by_key[key], hits=of_hour) for key, of_hour in hits.items() if key in by_key]
 
 
 def name_of(interval: Interval, level: Level, zone: tzinfo) -> str:
@@ -133,31 +171,82 @@ def name_of(interval: Interval, level: Level, zone: tzinfo) -> str:
             return f"{day:%a} {day.day} {day:%b} {day.year}, {local:%H:%M}"
 
 
-def _count_cells(
-    visit: Visit, parts: Sequence[Interval], level: Level, within: Filter
-) -> list[Cell]:
-    """Parts of a time with the number of their entries."""
-    counts = visit.app.recall.service().count_in(parts, within=within)
-    most = max(counts, default=0)
-    return [
-        Cell(
-            key=period_key(each.start, level, visit.zone),
-            name=name_of(each, level, visit.zone),
-            count=count,
-            heat=heat_of(count, most),
+def _parts(
+    visit: Visit,
+    level: Level,
+    interval: Interval,
+    within: Filter,
+    stored: Mapping[str, StoredPeriod],
+) -> list[CalendarPart]:
+    """What a period is divided into, oldest first; an hour is one part.
+
+    A month is named by its summary, once that is up to date; a day by its first entry.
+    """
+    step, zone = STEPS.get(level, level), visit.zone
+    spans = [*periods_in(interval, step, zone)]
+    found = visit.app.recall.service().parts_in(spans, within=within)
+    parts = []
+    for span, each, shade in zip(spans, found, shades([x.count for x in found]), strict=True):
+        assert span.start is not None
+        key = period_key(span.start, step, zone)
+        summary = stored.get(key) if step == "month" or each.first is None else None
+        sentence = "" if summary is None else _sentence(visit, summary, only_fresh=bool(each.count))
+        text = "" if each.first is None else visit.shown_opening(each.first.own_text, _SHOWN)
+        parts.append(
+            CalendarPart(
+                key=key,
+                name=name_of(span, step, zone),
+                short=_short(span.start, step, zone),
+                count=each.count,
+                shade=shade,
+                text=sentence or text,
+                journal=JOURNAL if sentence or each.first is None else each.first.journal,
+            )
         )
-        for each, count in zip(parts, counts, strict=True)
-        if each.start is not None
-    ]
+    return parts
+
+
+def _sentence(visit: Visit, summary: StoredPeriod, *, only_fresh: bool) -> str:
+    """What a summary says first; empty where it has none, or only an older one."""
+    if summary.rollup is None or (only_fresh and summary.state != "fresh"):
+        return ""
+    return visit.shown(first_sentence(summary.rollup.content))
+
+
+def _short(start: datetime, level: Level, zone: tzinfo) -> str:
+    """What a part is called within its period."""
+    local = to_local(start, zone)
+    match level:
+        case "month":
+            return f"{local:%b}"
+        case "day":
+            return f"{local:%a} {local.day}"
+        case _:
+            return f"{local:%H:%M}"
+
+
+def _year(visit: Visit, year: Interval, within: Filter) -> Any:
+    """The days of a year as a chart, whose columns are weeks."""
+    spans = [*periods_in(year, "day", visit.zone)]
+    counts = visit.app.recall.service().count_in(spans, within=within)
+    link = visit.url("period", key="")  # made once: a year of them takes 20 ms
+    days: list[DayCell | None] = []
+    for span, count, shade in zip(spans, counts, shades(counts), strict=True):
+        assert span.start is not None
+        day = day_of(span.start, visit.zone)
+        said = f"{day:%A}, {day.day} {day:%B} {day.year}: {count:,}"
+        days.append(DayCell(day=day, heat=shade, said=said, link=f"{link}{day.isoformat()}"))
+    first = day_of(year.start or visit.now, visit.zone)
+    return heatmap([*[None] * first.weekday(), *days])
 
 
 def _weeks(
-    visit: Visit, month: Interval, cells: Sequence[Cell]
-) -> list[tuple[str, list[Cell | None]]]:
+    visit: Visit, month: Interval, parts: Sequence[CalendarPart]
+) -> list[tuple[str, list[CalendarPart | None]]]:
     """The days of a month as rows of a calendar: the key of each week, then Monday to Sunday."""
     assert month.start is not None
     first: date = day_of(month.start, visit.zone)
-    days: list[Cell | None] = [None] * first.weekday() + [*cells]
+    days: list[CalendarPart | None] = [None] * first.weekday() + [*parts]
     days += [None] * (-len(days) % 7)
     rows = []
     for row in range(0, len(days), 7):
@@ -213,37 +302,60 @@ def link_to_summary(visit: Visit, ref: str) -> tuple[str, str]:
     return visit.url("period", key=key) + "#summary", called
 
 
-def _summary(visit: Visit, level: Level, key: str) -> Mapping[str, Any] | None:
-    """What the timeline says of a period, what it was made from and what it went into."""
-    app = visit.app
-    if not app.timeline.journal.exists:
-        return None
-    steps = max(visit.number("steps", most=MOST_STEPS), 1)
-    app.timeline.catching_up.begin(key, wait_s=MOST_WAIT_S)
+def _stored(visit: Visit, key: str) -> tuple[ShownPeriod | None, str]:
+    """What the timeline has of a period, once what is due is made or begun; and what is wrong."""
+    if not visit.app.timeline.journal.exists:
+        return None, ""
+    visit.app.timeline.catching_up.begin(key, wait_s=MOST_WAIT_S)
     try:
-        shown = app.timeline_commands().show_stored(key, depth=steps, most_lines=MOST_LINES)
+        return visit.app.timeline_commands().show_stored(key), ""
     except CommonplaceError as exc:
-        return {"problem": str(exc)}
+        return None, str(exc)
+
+
+def _by_key(parts: Sequence[StoredPeriod], zone: tzinfo) -> dict[str, StoredPeriod]:
+    return {period_key(each.span.start, each.span.level, zone): each for each in parts}
+
+
+def _summary(
+    visit: Visit, shown: ShownPeriod | None, step: Level | None
+) -> Mapping[str, Any] | None:
+    """What the timeline says of a period: sentences, and how far it is up to date."""
     if shown is None:
         return None
-    rollup = shown.rollup
+    rollup, state = shown.rollup, shown.period.state
     facts = {} if rollup is None else rollup.metadata
-    is_whole = shown.depth == steps
+    text = "" if rollup is None else visit.shown(rollup.content)
+    parts = parts_of(text)
+    figures = [
+        f"{FIGURES}: {x.text}" for part in parts if part.heading == FIGURES for x in part.lines
+    ]
+    due = sum(each.is_behind for each in shown.parts)
     return {
         "problem": "",
-        "state": shown.node.state,
-        "is_behind": shown.node.is_behind,
-        "figures": visit.shown(" ".join(figures_lines(rollup))) if rollup else "",
-        "text": "" if rollup is None else visit.shown(rollup.content),
+        "state": state,
+        "is_behind": shown.period.is_behind or bool(due),
+        "due": counted(due, step, f"{step}s") if due and step else "",
+        "figures": figures or [visit.shown(line) for line in figures_lines(rollup)]
+        if rollup
+        else [],
+        "sections": [
+            (part.heading, [(*_when(visit, when), said) for when, said in part.lines])
+            for part in parts
+            if part.heading != FIGURES
+        ],
         "ref": "" if rollup is None or rollup.partial else rollup.ref,
         "at": None if rollup is None else rollup.updated,
-        "down": shown.node.down,
-        "above": [link_to_summary(visit, ref) for ref in shown.above],
-        "feed": app.settings.timeline.feed,
-        "name_of": lambda node: name_of(Interval(start=node.at), node.level, visit.zone),
-        "steps": shown.depth,
-        "is_cut": shown.node.is_cut,
-        "may_go_down": shown.node.is_cut and is_whole and steps < MOST_STEPS and level != "hour",
+        "feed": visit.app.settings.timeline.feed,
         "projects": [visit.shown(name) for name in names_of(facts, "projects")[:_NAMED]],
         "tags": [visit.shown(name) for name in names_of(facts, "tags")[:_NAMED]],
     }
+
+
+def _when(visit: Visit, when: str) -> tuple[str, str]:
+    """When a sentence was, as people say it, and the key of its day; a time of day has none."""
+    with suppress(ValueError):
+        day = date.fromisoformat(when)
+        year = "" if day.year == day_of(visit.now, visit.zone).year else f" {day.year}"
+        return f"{day.day} {day:%b}{year}", when
+    return when, ""

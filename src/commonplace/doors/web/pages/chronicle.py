@@ -115,6 +115,7 @@ def _found(visit: Visit, verbs: ChronicleService, found: WhenFound) -> Mapping[s
 def _line(visit: Visit, event: Event, *, how_long: str = "") -> Mapping[str, object]:
     return {
         "event": event,
+        "at": event.at,
         "text": visit.shown_opening(event.message, _SHOWN),
         "tags": [each for each in event.own_tags if each],
         "place": visit.place("chronicle", event.directory) if event.directory else "",

@@ -1,11 +1,13 @@
-"""Search: one question to all journals, and for each hit why it was found.
+"""Search: one question to all journals, and for each hit what it rests on.
 
 All that a search depends on stands in its address, so the same link asks the same.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,7 @@ from commonplace.core.text import EXCERPT_STEP, excerpt, excerpt_start, opening
 from commonplace.core.values import Filter
 from commonplace.doors.web.pages.entry import split_head
 from commonplace.doors.web.visit import WebPage
+from commonplace.search.folding import Fitting
 from commonplace.verbs.times import read_as_of
 
 if TYPE_CHECKING:
@@ -42,6 +45,9 @@ MOST_RANKED = 1000
 
 FOLDED, MOST_FOLDED = 5, 40
 """For how many entries that say the same the texts are shown: for one hit, and on a whole page."""
+
+MOST_LISTED = 200
+"""Projects and tags that a filter lists, the most used tags first."""
 
 _NOWHERE = "\0"
 """A scope in which nothing was ever written."""
@@ -97,16 +103,36 @@ def search(visit: Visit) -> WebPage:
     values = {
         "current": "search",
         "form": form,
-        "journals": [each.name for each in visit.app.journals],
-        "kinds": sorted({kind for each in service.journals.values() for kind in each.kinds}),
         "limits": LIMITS,
-        "projects": sorted({name for name, _ in _projects(visit, service)}, key=str.casefold),
-        "answer": None,
+        **_filters(visit, service, form),
+        "answer": _answer(visit, service, form) if form.q else None,
     }
-    if form.q:
-        values["answer"] = _answer(visit, service, form)
     title = f"{opening(form.q, 60)} · Search" if form.q else "Search"
     return WebPage(template="search.html", title=title, values=values)
+
+
+def _filters(visit: Visit, service: RecallService, form: _Form) -> Mapping[str, object]:
+    """What a filter can choose: what there is, and what is chosen."""
+    index = service.index
+    scopes = index.scopes() if isinstance(index, ListsScopes) else []
+    there = {journal for journal, _ in scopes}
+    journals = [x.name for x in visit.app.journals if x.name in there or x.name in form.journals]
+    kinds = {kind for name in journals if name in there for kind in service.journals[name].kinds}
+    names = {name for name, _ in _projects(visit, scopes)}
+    tags: list[str] = []
+    with suppress(CommonplaceError):
+        tags = [x.tag for x in visit.app.chronicle.tools.chronicle.list_tags()[:MOST_LISTED]]
+    return {
+        "journals": journals,
+        "kinds": sorted({*kinds, *form.kinds}),
+        "projects": _with(form.project, sorted(names, key=str.casefold)[:MOST_LISTED]),
+        "tags": _with(form.tags[0] if form.tags else "", tags),
+    }
+
+
+def _with(chosen: str, listed: list[str]) -> list[str]:
+    """What a list offers, with what is chosen, which another way may have named."""
+    return [chosen, *listed] if chosen and chosen not in listed else listed
 
 
 def _read(visit: Visit) -> _Form:
@@ -126,27 +152,37 @@ def _read(visit: Visit) -> _Form:
     )
 
 
-def _answer(visit: Visit, service: RecallService, form: _Form) -> Mapping[str, object]:
+def _within(visit: Visit, service: RecallService, form: _Form) -> tuple[Filter, str]:
+    """What a search may look at; and a sentence on a project that nobody knows."""
     from commonplace.journals.timeline.entry import indexed_kinds
 
-    before = read_as_of(service, form.as_of)
     within = Filter(
         journals=form.journals,
         kinds=indexed_kinds(form.kinds),
         required_tags=form.tags,
         scopes=form.scopes,
-        written_before=before,
+        written_before=read_as_of(service, form.as_of),
     )
-    unknown = ""
-    if form.project:
-        scopes = _scopes_of(visit, service, form.project)
-        unknown = "" if scopes else f"Nothing was written in a project called {form.project!r}."
-        # An empty filter would admit every scope.
-        chosen = [x for x in scopes if x in form.scopes] if form.scopes else scopes
-        within = replace(within, scopes=tuple(chosen) or (_NOWHERE,))
+    if not form.project:
+        return within, ""
+    index = service.index
+    known = index.scopes() if isinstance(index, ListsScopes) else []
+    scopes = _scopes_of(_projects(visit, known), form.project)
+    unknown = "" if scopes else f"Nothing was written in a project called {form.project!r}."
+    # An empty filter would admit every scope.
+    chosen = [x for x in scopes if x in form.scopes] if form.scopes else scopes
+    return replace(within, scopes=tuple(chosen) or (_NOWHERE,)), unknown
+
+
+def _answer(visit: Visit, service: RecallService, form: _Form) -> Mapping[str, object]:
+    within, unknown = _within(visit, service, form)
     done, hits, has_more = _page(service, form, within)
+    # What follows the first page is less likely than all of it: nothing of that is folded.
+    folds = not form.start and not done.has_todos
+    shown = done.folded(hits) if folds else Fitting(tuple(hits))
     interval = done.question.interval
     lost = [f"{name} cannot be used: {why}" for name, why in service.lost.items()]
+    row = partial(_rows, visit, service, done)
     return {
         "interval": render_interval(interval, visit.zone) if interval else "",
         "read_from": opening(visit.shown(done.question.phrase), 60),
@@ -157,9 +193,12 @@ def _answer(visit: Visit, service: RecallService, form: _Form) -> Mapping[str, o
         "chance": done.found.chance,
         "has_todos": done.has_todos,
         "notes": [*lost, *([unknown] if unknown else []), *done.found.notes],
-        "before": before,
+        "before": within.written_before,
         "has_more": has_more,
-        "hits": _shown(visit, service, hits, done.question.about),
+        "by_day": done.order == "time",
+        "hits": row(shown.hits),
+        "less": row(shown.less),
+        "turns": row(shown.turns),
     }
 
 
@@ -182,37 +221,47 @@ def _page(
     return done, hits[form.start : end], len(hits) > end
 
 
-def _projects(visit: Visit, service: RecallService) -> list[tuple[str, str]]:
+def _projects(visit: Visit, scopes: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The name and the scope of each project in which something was written."""
-    index = service.index
-    if not isinstance(index, ListsScopes):
-        return []
     named = (
         (visit.place(journal, scope), scope)
-        for journal, scope in index.scopes()
+        for journal, scope in scopes
         if journal != "notebook"  # whose scopes are its sections
     )
     return [(PurePath(place).name or place, scope) for place, scope in named if place]
 
 
-def _scopes_of(visit: Visit, service: RecallService, project: str) -> list[str]:
+def _scopes_of(known: Sequence[tuple[str, str]], project: str) -> list[str]:
     """The scopes of the projects of a name; if there are none, of those whose names contain it."""
-    known, wanted = _projects(visit, service), project.casefold()
+    wanted = project.casefold()
     whole = [scope for name, scope in known if name.casefold() == wanted]
     return whole or [scope for name, scope in known if wanted in name.casefold()]
 
 
-def _shown(
-    visit: Visit, service: RecallService, hits: Sequence[Hit], about: str
+def _rows(
+    visit: Visit, service: RecallService, done: EntriesRecalled, hits: Sequence[Hit]
 ) -> list[Mapping[str, object]]:
-    """The hits as the page shows them, with the texts of the first entries that say the same."""
+    """Hits as the page shows them, with the texts of the first entries that say the same."""
     left = MOST_FOLDED
     shown: list[Mapping[str, object]] = []
     for hit in hits:
         folded = hit.also[: min(left, FOLDED)]
         left -= len(folded)
-        shown.append(_hit(visit, hit, about) | {"folded": _folded(visit, service, folded)})
+        rests_on = _rests_on(hit, done.question.interval)
+        one = _hit(visit, hit, done.question.about)
+        shown.append(one | {"rests_on": rests_on, "folded": _folded(visit, service, folded)})
     return shown
+
+
+def _rests_on(hit: Hit, interval: Interval | None) -> str:
+    """Why a hit is there, in words."""
+    fits = interval is not None and interval.holds(hit.doc.at)
+    said = [
+        ("exact words", hit.by in ("words", "both")),
+        ("by meaning", hit.by in ("meaning", "both")),
+        ("fits the time", fits),
+    ]
+    return ", ".join(words for words, holds in said if holds) or "newest"
 
 
 def _folded(
@@ -246,6 +295,7 @@ def _hit(visit: Visit, hit: Hit, about: str) -> dict[str, object]:
     return {
         "hit": hit,
         "doc": doc,
+        "at": doc.at,
         "place": visit.place(doc.journal, doc.scope),
         "text": _excerpt(visit, doc.own_text, about),
         "about": about,

@@ -1,16 +1,19 @@
-"""The page of the timeline: the owner's profile, and how much was recorded over time."""
+"""The page of the timeline: the owner's profile, and how much was written over time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from commonplace.core.clock import local_date, render_date, render_interval
-from commonplace.core.rollups import last_named, numbers_of, ranked, render_numbers
+from commonplace.core.rollups import Figures, last_named, numbers_of, ranked, render_numbers
 from commonplace.core.values import Interval
 from commonplace.doors.web.charts import Bar, Dot, bars, line
 from commonplace.doors.web.pages.calendar import MOST_WAIT_S
 from commonplace.doors.web.visit import WebPage
 from commonplace.journals.timeline.entry import LEVELS
+from commonplace.journals.timeline.figures import merged
 from commonplace.verbs.timeline.reading import parse_interval
 from commonplace.verbs.timeline.service import parse_period
 from commonplace.verbs.timeline.trend_lines import (
@@ -49,7 +52,8 @@ def timeline(visit: Visit) -> WebPage:
         service = visit.app.timeline.service()
         interval = parse_interval(service, when=when)
         level = parse_period(period) if period else None
-        trends = service.trends(interval, level=level, computes="open")
+        found = service.trends(interval, level=level, computes="open")
+        trends = _up_to_date(found)
         profile = journal.profile()
         if profile is not None:
             kept = journal.list_entries(
@@ -69,13 +73,21 @@ def timeline(visit: Visit) -> WebPage:
     return WebPage(template="timeline.html", title="Timeline", values=values)
 
 
+def _up_to_date(trends: Trends) -> Trends:
+    """The same without what is counted in periods that have more entries since."""
+    periods = tuple(
+        replace(each, figures=Figures()) if each.is_behind else each for each in trends.periods
+    )
+    return replace(trends, periods=periods, total=merged([each.figures for each in periods]))
+
+
 def _compared(
     visit: Visit, trends: Trends, interval: Interval | None, *, is_auto: bool
 ) -> Mapping[str, object]:
     """A period beside the last one and the mean, and what gains speed or stands still."""
     level = compared_level(trends, is_auto=is_auto)
     found = visit.app.timeline.service().compare(level, interval, computes="open")
-    if found is None or found.last is None:
+    if found is None or found.last is None or found.now.is_behind or found.last.is_behind:
         return {"compared": None}
     numbers = [
         (x.name.replace("_", " "), *map(render_number, (x.now, x.last, x.mean)), x.arrow)
@@ -95,7 +107,7 @@ def _drawn(visit: Visit, trends: Trends) -> Mapping[str, object]:
     hours = [(each, float(each.figures.hours)) for each in periods]
     charts = [
         ("Entries", _bars(visit, entries)),
-        ("Hours in which something was recorded", _bars(visit, hours)),
+        ("Hours in which something was written", _bars(visit, hours)),
     ]
     charts += [
         (f"{name.replace('_', ' ').capitalize()}, mean", _mean(visit, periods, name))

@@ -17,7 +17,7 @@ from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Filter, Interval
 from commonplace.doors.last_examination import find_examination
-from commonplace.doors.web.charts import DayCell, heat_of, heatmap
+from commonplace.doors.web.charts import DayCell, heatmap, shades
 from commonplace.doors.web.pages.entry import ref_of, split_head
 from commonplace.doors.web.visit import Redirect, UndoOffer, WebPage, offer_to_delete
 from commonplace.journals.memory.entry import parse_ref, version_of
@@ -240,17 +240,16 @@ def _days(visit: Visit, within: Filter) -> list[tuple[DayCell, int]]:
     starts = [start_of_day(day, visit.zone) for day in [*days, last + timedelta(days=1)]]
     spans = [Interval(start=start, end=end) for start, end in pairwise(starts)]
     counts = visit.app.recall.service().count_in(spans, within=within)
-    most = max(counts)
     link = visit.url("period", key="")  # made once: a year of them takes 20 ms
     return [
         (
             DayCell(
                 day=day,
-                heat=heat_of(count, most),
+                heat=heat,
                 said=f"{day:%A}, {day.day} {day:%B} {day.year}: {count}",
                 link=f"{link}{day.isoformat()}",
             ),
             count,
         )
-        for day, count in zip(days, counts, strict=True)
+        for day, count, heat in zip(days, counts, shades(counts), strict=True)
     ]

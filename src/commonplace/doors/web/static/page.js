@@ -20,28 +20,36 @@ const part = async (answer, id) => {
   return instead;
 };
 
+// Asks as one types: again once the answer under way is here, so that none comes out of order.
+const PAUSE = 60;
+const asYouType = (ask) => {
+  let waiting = 0;
+  let isAsking = false;
+  let isOld = false;
+  const go = async () => {
+    isOld = isAsking;
+    if (isAsking) return;
+    isAsking = true;
+    await ask().catch(() => {});
+    isAsking = false;
+    if (isOld) go();
+  };
+  return () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(go, PAUSE);
+  };
+};
+
 // A form with data-results="ID" is sent as one types; that part of the answer takes its place here.
 for (const form of document.querySelectorAll("form[data-results]")) {
-  let waiting = 0;
-  let asked = null;
-  const send = async () => {
+  form.addEventListener("input", asYouType(async () => {
     const address = new URL(form.action);
-    address.search = new URLSearchParams(new FormData(form)).toString();
-    asked?.abort();
-    asked = new AbortController();
-    try {
-      const answer = await fetch(address, { signal: asked.signal });
-      const fresh = await part(answer, form.dataset.results);
-      document.getElementById(form.dataset.results).replaceWith(fresh);
-      if (answer.ok) history.replaceState(null, "", address);
-    } catch (error) {
-      if (error.name !== "AbortError") throw error;
-    }
-  };
-  form.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(send, 250);
-  });
+    address.search = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
+    const answer = await fetch(address);
+    const fresh = await part(answer, form.dataset.results);
+    document.getElementById(form.dataset.results).replaceWith(fresh);
+    if (answer.ok) history.replaceState(null, "", address);
+  }));
 }
 
 // The box: Enter writes, Shift+Enter is a new line, Ctrl+Enter finds; what is typed is found below.
@@ -49,22 +57,14 @@ const box = document.getElementById("box");
 if (box) {
   const area = box.elements.text;
   const found = document.getElementById("found");
-  let asked = null;
-  let waiting = 0;
-  const find = async () => {
-    asked?.abort();
+  const find = asYouType(async () => {
     const words = area.value.trim();
     if (words.length < 3 || words.length > 120 || /^\/|\n/.test(words)) return found.replaceChildren();
-    asked = new AbortController();
     const address = new URL(box.dataset.find, location);
     address.search = new URLSearchParams({ q: words, n: 5 });
-    try {
-      const fresh = await part(await fetch(address, { signal: asked.signal }), "results");
-      found.replaceChildren(fresh);
-    } catch (error) {
-      if (error.name !== "AbortError") found.replaceChildren();
-    }
-  };
+    const fresh = await fetch(address).then((answer) => part(answer, "results"), () => "");
+    if (document.activeElement === area) found.replaceChildren(fresh);
+  });
   // "/note " at the beginning is the chip of that name.
   area.addEventListener("input", () => {
     const named = /^\/([a-z-]+)\s/.exec(area.value);
@@ -73,8 +73,7 @@ if (box) {
       chip.checked = true;
       area.value = area.value.slice(named[0].length);
     }
-    clearTimeout(waiting);
-    waiting = setTimeout(find, 250);
+    find();
   });
   area.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
@@ -127,7 +126,7 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
 }
 
 // Keys: "/" and "n" to the box, arrows along the rows, and what a row's buttons do.
-const rows = () => [...document.querySelectorAll("#live .rows > li")].filter((row) => !row.hidden);
+const rows = () => [...document.querySelectorAll("main .rows > li")].filter((row) => row.checkVisibility() && row.querySelector("a.open"));
 let chosen = "";
 const select = (row) => {
   document.querySelector(".rows > li.selected")?.classList.remove("selected");
