@@ -277,6 +277,36 @@ def test_a_search_as_one_types(serve, chromium):
         expect(page.locator("ol.hits a.open")).to_have_count(1)
 
 
+def test_answers_come_in_the_order_of_the_questions(serve, chromium):
+    """However long one takes: the next is asked once it is there, and the last one stays."""
+    fill(1)
+    served = serve()
+    with opened(chromium, served) as page:
+        visit(page, served, "/search")
+        asked, held = [], []
+
+        def hold(route):
+            asked.append(route.request.url)
+            held.append(route)
+
+        page.route("**/search?*", hold)
+        field = page.locator("input[name=q]")
+        with page.expect_request("**/search?*"):
+            field.press_sequentially("elsewhere")
+        field.fill("deployed")
+        field.fill("deployed part")
+        page.wait_for_function("document.querySelector('input[name=q]').value === 'deployed part'")
+        with page.expect_request(re.compile(r"q=deployed\+part")):
+            while held:
+                held.pop(0).continue_()
+                page.wait_for_load_state("networkidle")
+        while held:
+            held.pop(0).continue_()
+        expect(page.locator("ol.hits a.open")).to_have_count(1)
+        assert asked[-1].endswith("q=deployed+part")
+        assert len(asked) <= 3
+
+
 def test_a_search_that_is_refused_as_one_types(serve, chromium):
     """Says why in the place of its hits, and goes on once it can be read."""
     fill(1)
@@ -354,22 +384,43 @@ def test_a_stranger_corrects_and_forgets(serve, chromium):
         expect(page.get_by_role("button", name="Open again: Thing 0")).to_be_visible()
 
 
-def test_a_summary_leads_to_its_entries(serve, chromium):
-    """From a month down to what was written, and up again to the year."""
+def test_the_calendar_by_keyboard(serve, chromium):
+    """From a year along its rows down to what was written in an hour, and up again."""
     fill(100)
     served = serve()
     with opened(chromium, served) as page:
-        visit(page, served, "/calendar/2026-10")
-        page.get_by_role("link", name="Tuesday, 6 October 2026", exact=True).click()
-        page.get_by_role("link", name="Tue 6 Oct 2026, 10:00").click()
-        summary = page.locator("section", has=page.locator("#summary"))
-        summary.locator("ul.tree ul a").first.click()
-        expect(page.locator(".prose")).to_contain_text("tests, part 10")
-        page.locator("li", has_text="went into").get_by_role("link").click()
-        page.get_by_role("link", name="See this time in the calendar").click()
+        visit(page, served, "/calendar/2026")
+        for heading in ("October 2026", "Tuesday, 6 October 2026"):
+            row = page.locator(
+                "#live .rows > li", has_text="Oct" if "Tue" not in heading else "Tue 6"
+            )
+            for _ in range(40):
+                page.keyboard.press("ArrowDown")
+                if "selected" in (row.last.get_attribute("class") or ""):
+                    break
+            page.keyboard.press("o")
+            expect(page.locator("h1")).to_have_text(heading)
+        page.get_by_role("link", name="10:00", exact=True).click()
         expect(page.locator("h1")).to_have_text("Tue 6 Oct 2026, 10:00")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        expect(page.locator("article")).to_contain_text("tests, part 19")
+        page.go_back()
         page.get_by_role("link", name="2026", exact=True).click()
         expect(page.locator("h1")).to_have_text("2026")
+
+
+def test_a_day_names_what_happened(serve, chromium):
+    """In the table of its month, for who points at it and who comes by keyboard; none is cut off."""
+    fill(100)
+    served = serve()
+    said = "getComputedStyle(document.activeElement, '::after').content"
+    with opened(chromium, served, viewport={"width": 360, "height": 800}) as page:
+        visit(page, served, "/calendar/2026-10")
+        for day in page.locator("table.month td a").all():
+            day.focus()
+            assert "2026: " in page.evaluate(said)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_a_summary_that_became_due_appears_once_it_is_made(serve, chromium):

@@ -121,7 +121,7 @@ def _filters(visit: Visit, service: RecallService, form: _Form) -> Mapping[str, 
     names = {name for name, _ in _projects(visit, scopes)}
     tags: list[str] = []
     with suppress(CommonplaceError):
-        tags = [x.tag for x in visit.app.chronicle.tools.chronicle.list_tags()[:MOST_LISTED]]
+        tags = [x.tag for x in visit.app.chronicle.service().chronicle.list_tags()[:MOST_LISTED]]
     return {
         "journals": journals,
         "kinds": sorted({*kinds, *form.kinds}),
