@@ -117,10 +117,10 @@ class EntriesRecalled(Struct, frozen=True, kw_only=True):
 
     def far(self) -> frozenset[str]:
         """The refs of those among the hits that fit far less than the best."""
-        from commonplace.search.folding import less_likely
-
-        asked, chance = self.question.about, self.found.chance
-        return frozenset() if self.has_todos else less_likely(self.found.hits, asked, chance)
+        if self.has_todos:
+            return frozenset()
+        found = self.folded(self.found.hits)
+        return frozenset(hit.doc.ref for hit in (*found.less, *found.turns))
 
 
 class EntriesOfTime(Struct, frozen=True, kw_only=True):
