@@ -464,6 +464,27 @@ def test_owners_of_every_journal_never_meet(opened: Any, tmp_path: Path, face: F
     assert [x.text.strip() for x in me.list() if "rollup" not in x.ref] == ["The bell is rung."]
 
 
+@each_face
+def test_an_opening_that_fails_is_tried_again(opened: Any, tmp_path: Path, face: Face) -> None:
+    """At the next call, by the same object."""
+    library = opened(face)
+    (tmp_path / "data").write_text("a file in the place of the home")
+    with pytest.raises((Denied, Invalid, Unavailable)):
+        kept_in(library, "The harbour light is green.")
+    (tmp_path / "data").unlink()
+    ref = kept_in(library, "The harbour light is green.")
+    assert library.search("harbour light").hits[0].ref == ref
+
+
+def test_a_weak_match_of_what_was_said_is_called_so(opened: Any) -> None:
+    """As recall does: what was said is much, and something of it is always the nearest."""
+    transcripts = opened(Transcripts)
+    said_in(transcripts, "The harbour light is green.")
+    assert transcripts.search("harbour light green").notes == ()
+    (note,) = transcripts.search("bakery").notes
+    assert note.startswith("Weak match")
+
+
 def test_journals_of_one_owner_stand_beside_each_other(opened: Any) -> None:
     """With one model; each is closed by itself."""
     chronicle = opened(Chronicle)

@@ -167,8 +167,14 @@ class JournalLibrary(Library[_Service], Generic[_Service, _Entry]):
         return next(each for each in self._app.journals if each.name == self._journal)
 
     def _open(self) -> _Service:
-        self._own_app = self._shared.take_app(self.owner)
-        return self._service_in(self._own_app)
+        app = self._shared.take_app(self.owner)
+        try:
+            service = self._service_in(app)
+        except BaseException:
+            self._shared.give_app_back(self.owner)
+            raise
+        self._own_app = app
+        return service
 
     def _close(self, service: _Service) -> None:
         self._own_app = None

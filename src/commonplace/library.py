@@ -335,7 +335,7 @@ class Library(ABC, Generic[_Service]):
             if self._service is None:
                 self._service = self._open()
                 self._process = os.getpid()
-                atexit.register(self._close_at_exit)
+                atexit.register(self.close)
             due = self._expiring.list_due_elsewhere(self._app.clock().timestamp())
             self._forget(self._amender_of(self._service), due)
             return self._service
@@ -390,23 +390,21 @@ class Library(ABC, Generic[_Service]):
                     self._expiring.drop([ref])
 
     def close(self) -> None:
-        """Close the files, and the model where nothing else uses it; may be called twice."""
+        """Close the files, and the model where nothing else uses it; may be called twice.
+
+        What a program leaves open is closed at its end: threads that ran on would find all else
+        closed. In a child that was forked since nothing is: threads and files are its parent's.
+        """
         with self._lock:
             if self._closed:
                 return
             self._closed = True
             if self._service is not None:
-                atexit.unregister(self._close_at_exit)
+                atexit.unregister(self.close)
+                if os.getpid() != self._process:
+                    return
                 self._close(self._service)
         self._shared.give_back()
-
-    def _close_at_exit(self) -> None:
-        """Close what a program left open: threads that ran on would find all else closed.
-
-        Not in a child that was forked since: the threads and the files are its parent's.
-        """
-        if os.getpid() == self._process:
-            self.close()
 
     def __enter__(self) -> Self:
         return self
@@ -571,6 +569,7 @@ class SharedApp:
                 while self._opened:
                     self._opened.pop().close()
                 self._app = self._served = None
+                self._apps.clear()
 
 
 def interval_of(since: datetime | None, until: datetime | None) -> Interval:

@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from commonplace.journals.transcripts.message import SessionSummary
     from commonplace.verbs.transcripts.service import SessionRead
 
+_WEAK = "Weak match: this may not be about what was asked."
+
 
 class Transcripts(JournalLibrary[TranscriptService, Page]):
     """The transcripts of one owner; see `Library` for how it is opened, and for its verbs.
 
     Hooks of clients and imports write them: what was said can be deleted, but neither be altered
-    nor expire by itself. Its kinds are `turn` and `note`, which is what a client noted by itself.
+    nor expire by itself. Where nothing fits, a search gives what is nearest, and its notes say so.
+    Its kinds are `turn` and `note`, which is what a client noted by itself.
     """
 
     _journal = JOURNAL
@@ -97,4 +100,7 @@ class Transcripts(JournalLibrary[TranscriptService, Page]):
                 policy=policy.RECALL,
             )
         )
-        return found.hits, found.notes
+        notes = list(found.notes)
+        if found.hits and found.chance is not None and found.chance < policy.WEAK_CHANCE:
+            notes.insert(0, _WEAK)
+        return found.hits, notes
