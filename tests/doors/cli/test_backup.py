@@ -383,6 +383,8 @@ def test_forget_names_the_backups_that_are_not_reached(written):
         (written / "third.zip").unlink()
     named = json.loads(ok("forget", ref, "--dry-run", "--json"))["not_reached"]
     backups = [each for each in named if each.startswith("The backup of ")]
+    others = [each for each in named if each.startswith(("Backups", "Copies"))]
+    assert others == ["Copies of these, and snapshots of the file system."]
     assert [each.partition("(")[2] for each in backups] == [
         f"{written / 'third.zip'}, moved or deleted since).",
         f"{written / 'second.zip'}).",

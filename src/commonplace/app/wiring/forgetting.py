@@ -144,8 +144,10 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         remotes = repo.git.run(["remote"]).out.decode("utf-8", "replace").split() if repo else []
         if remotes:
             yield f"Remotes of the notebook ({', '.join(remotes)}), and its other clones."
-        yield from self._copies()
-        yield "Backups and exports that were made, and snapshots of the file system."
+        copies = [*self._copies()]
+        yield from copies
+        others = "Copies of these" if copies else "Backups and exports that were made"
+        yield f"{others}, and snapshots of the file system."
         yield "What AI clients keep of their sessions themselves."
         if self._has_database:
             yield "Files of the Postgres server that keeps the memories: its log, its backups."

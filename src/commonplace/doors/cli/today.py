@@ -122,7 +122,7 @@ def _usual_steps(*, has_todo: bool, new: int, has_any: bool) -> Iterator[NextSte
         yield NextStep("import", "bring in what is here")
         return
     if has_todo:
-        yield NextStep("memory save todo --ref 1 --done", "tick the first to-do")
+        yield NextStep("todo --ref 1 --done", "tick the first to-do")
     if new:
         yield NextStep("web", f"look through {counted(new, 'new thing', 'new things')}")
     yield NextStep('log "what you just did"', "write down what was done")
