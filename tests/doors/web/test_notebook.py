@@ -55,6 +55,24 @@ def test_the_tree_shows_how_each_overview_begins(notebook):
     assert words.startswith("Notebook api It listens on 8000. 1 entry, 12:00")
 
 
+def test_a_large_tree_shows_fewer_levels(notebook, monkeypatch):
+    """What lies deeper is a page of its own, and a long level goes on on the next."""
+    monkeypatch.setattr("commonplace.doors.web.pages.notebook.MOST", 3)
+    world = notebook()
+    for name in ("api/errors", "api/limits", "map", "web/forms", "zoo"):
+        write(world, name, "Begun.")
+    browser = world.browser()
+    page = browser.get("/notebook")
+    assert words_of(page).startswith("Notebook api 2 below api map 1 entry, 12:00 web 1 below web")
+    assert "zoo" not in words_of(page)
+    words = words_of(browser.get("/notebook", params={"start": "3"}))
+    assert words.startswith("Notebook zoo 1 entry, 12:00 Earlier in the alphabet")
+    words = words_of(browser.get("/notebook", params={"in": "api"}))
+    assert words.startswith("Notebook api errors 1 entry, 12:00 limits 1 entry, 12:00")
+    for name in ("nope", "../x"):
+        assert browser.get("/notebook", params={"in": name}).status_code in {400, 404}
+
+
 def test_a_section_is_written_from_its_page(notebook):
     """An entry, and the overview over the version that was read."""
     world = notebook()

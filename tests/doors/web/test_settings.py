@@ -24,6 +24,11 @@ def put(browser, key, **fields):
     return browser.post("/settings/set", data={"csrf": csrf_of(browser), "key": key, **fields})
 
 
+def page_focus(page):
+    """Which fields have the focus once the page is there."""
+    return re.findall(r'aria-label="([^"]*)" autofocus', page.text)
+
+
 def toml():
     """What the user's file holds."""
     return user_file().read_text("utf-8") if user_file().exists() else ""
@@ -91,6 +96,7 @@ def test_a_value_that_cannot_be_is_refused_in_the_words_of_the_command(browser, 
     words = words_of_html(item)
     assert f"{refused.value.message} {refused.value.hint}" in words
     assert "<details open>" in item
+    assert page_focus(answer) == [key]
     if value and key not in {"brief.private", "read_only"}:
         assert f'value="{value}"' in item
     assert toml() == ""

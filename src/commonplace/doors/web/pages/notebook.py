@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 from contextlib import suppress
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.text import body_of, first_words
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 DEPTH = 6
 """Levels of sections that the tree shows."""
 
-BEGINNINGS = 300
-"""Sections of which the tree shows how their overview begins."""
+MOST = 200
+"""Sections and groups on one page of the tree: of more, fewer levels are shown, then more pages."""
 
 STEPS = 20
 """Entries of a history on one page."""
@@ -37,41 +36,36 @@ _BEGINNING = 120
 
 
 def notebook(visit: Visit) -> WebPage:
-    """The tree of sections."""
+    """The tree of sections, or what of it lies inside one."""
     wiring = visit.app.notebook
-    nodes: Sequence[TocNode] = ()
-    clashes: Sequence[OverviewClash] = ()
-    missing, is_elsewhere = "", False
-    begins: dict[str, str] = {}
+    inside, start = visit.value("in"), visit.number("start", most=1_000_000)
+    values: dict[str, Any] = {"nodes": (), "clashes": (), "missing": "", "is_elsewhere": False}
+    values |= {"begins": {}, "depth": 0, "has_more": False}
     try:
         found = wiring.service().reading()
-        nodes = found.toc(depth=DEPTH)
-        overviews = found.read_overviews([*islice(_sections(nodes), BEGINNINGS)])
-        begins = {name: visit.shown(_beginning(text)) for name, text in overviews.items()}
-        clashes = wiring.service().clashes().list_open()
+        nodes = found.toc(inside, depth=DEPTH)
+        depth = next((x for x in range(DEPTH, 1, -1) if len([*_walk(nodes, x)]) <= MOST), 1)
+        shown = nodes[start : start + MOST]
+        sections = [node.id for node in _walk(shown, depth) if node.type == "section"]
+        begins = {x: visit.shown(_beginning(y)) for x, y in found.read_overviews(sections).items()}
+        values |= {"nodes": shown, "depth": depth, "begins": begins}
+        values["has_more"] = len(nodes) > start + MOST
+        values["clashes"] = wiring.service().clashes().list_open()
     except NotFound as exc:
-        missing = exc.explained(shows_paths=visit.shows_paths)
-        is_elsewhere = bool(exc.place)
-    return WebPage(
-        template="notebook.html",
-        title="Notebook",
-        values={
-            "current": "notebook",
-            "nodes": nodes,
-            "begins": begins,
-            "clashes": clashes,
-            "missing": missing,
-            "is_elsewhere": is_elsewhere,
-        },
-    )
+        if inside:
+            raise
+        values["missing"] = exc.explained(shows_paths=visit.shows_paths)
+        values["is_elsewhere"] = bool(exc.place)
+    values |= {"current": "notebook", "inside": inside, "start": start, "size": MOST}
+    return WebPage(template="notebook.html", title=inside or "Notebook", values=values)
 
 
-def _sections(nodes: Sequence[TocNode]) -> Iterator[str]:
-    """The names of the sections of a tree, in its order."""
+def _walk(nodes: Sequence[TocNode], depth: int) -> Iterator[TocNode]:
+    """The nodes of a tree in its order, so many levels of them."""
     for node in nodes:
-        if node.type == "section":
-            yield node.id
-        yield from _sections(node.subsections)
+        yield node
+        if depth > 1:
+            yield from _walk(node.subsections, depth - 1)
 
 
 def _beginning(overview: str) -> str:

@@ -141,9 +141,7 @@ def _shown(visit: Visit, row: Setting, read: Settings) -> str:
     """The value as it is shown; of one that holds a secret, only that it is set."""
     value = value_of(row, read)
     texts = value if isinstance(value, list) else [text_of(value)]
-    if any(visit.shown(each) != each for each in texts):
-        return HIDDEN
-    return text_of(value)
+    return HIDDEN if any(visit.shown(each) != each for each in texts) else ", ".join(texts)
 
 
 def _read(visit: Visit) -> tuple[Settings, CommonplaceError | None]:
