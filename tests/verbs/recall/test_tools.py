@@ -11,7 +11,6 @@ from tests.verbs.recall_world import ALL, RecallWorld, ask, refs
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.refs import short_ref
-from commonplace.journals.table import JOURNAL_NAMES
 
 
 @pytest.fixture
@@ -447,15 +446,6 @@ def test_a_short_ref_is_taken_wherever_a_ref_is(world, app):
     assert "No longer holds" in ask(app, "open_ref", ref=told["why"]).text
     with pytest.raises(NotFound, match="c:00000000"):
         ask(app, "open_ref", ref="c:00000000")
-
-
-def test_each_journal_has_a_letter_of_its_own(world, app):
-    """In short refs; one of before, when sessions and the timeline shared one, opens as ever."""
-    letters = [short_ref(f"{name}:1")[0] for name in JOURNAL_NAMES]
-    assert len(set(letters)) == len(letters)
-    assert short_ref("transcripts:codex/1").startswith("s:")
-    former = f"t{short_ref(app.told['why'])[1:]}"
-    assert ask(app, "open_ref", ref=former).facts["ref"] == app.told["why"]
 
 
 def test_a_short_ref_of_two_entries_is_never_guessed(world):
