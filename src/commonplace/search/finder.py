@@ -52,6 +52,10 @@ _ENCODING_AT_ONCE = 4
 _WARMING = "a question that nobody asked"
 
 
+_EVERY = 2**31 - 1
+"""As many docs as no index has."""
+
+
 class SearchQuestion(Struct, frozen=True, kw_only=True):
     """A question to one index: its text, what it may look at, and how it is judged.
 
@@ -299,10 +303,10 @@ class Finder:
         self._filing.refresh(numbers.FILING_WAIT_S)
         where = replace(where, excluded_refs=(*where.excluded_refs, *self._hidden()))
         try:
-            return self._newest_of(where, self._index.counts("").docs)
+            return self._newest_of(where, _EVERY)
         except Corrupted as exc:
             log_failure("A count met a damaged index", exc)
-            return self._newest_of(where, self._index.counts("").docs)
+            return self._newest_of(where, _EVERY)
 
     def _newest_of(self, where: Filter, limit: int) -> Candidates:
         return self._index.candidates(

@@ -134,6 +134,9 @@ class DocTable(Struct, frozen=True, eq=False, dict=True):
         that lends: a long one lends next to nothing. Source: context kernel of configuration A.
         """
         side = weighing.side
+        if not side:
+            nothing = np.empty((len(places), 0), dtype=np.int64)
+            return Lending(nothing, nothing.astype(np.float32))
         steps = np.array([*range(-side, 0), *range(1, side + 1)], dtype=np.int64)
         others, is_there = self._stepped(places, steps)
         _, spots, before = self._line

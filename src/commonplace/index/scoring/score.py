@@ -147,10 +147,11 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
     lending = table.lending(places, weighing)
     figures, matched, covered = words.figures(places, lending)
     similarity, nearness = _meaning(table, cosines, places, lending)
-    facets = table.facets[places].tolist()
-    author, names = _named(facets, measured.authors)
-    kind, of_kinds = _named(facets, measured.kinds)
-    scope, of_scopes = _named(facets, measured.scopes)
+    facets = np.unique(table.facets[places])
+    of_places = np.searchsorted(facets, table.facets[places])
+    author, names = _named(facets, of_places, measured.authors)
+    kind, of_kinds = _named(facets, of_places, measured.kinds)
+    scope, of_scopes = _named(facets, of_places, measured.scopes)
     return Candidates(
         keys=table.ids[places],
         words=figures,
@@ -204,12 +205,21 @@ def _nearest_of(places: Ids, table: DocTable, cosines: Nearness, limit: int) -> 
     return places[has[top(figures[has], limit)]]
 
 
-def _named(facets: Sequence[int], names: Mapping[int, str]) -> tuple[Ids, tuple[str, ...]]:
-    """What each facet is called: (n,) places in the names there are, -1 for none; the names."""
-    on = {facet: names.get(facet, "") for facet in {*facets}}
-    there = sorted({*on.values()} - {""})
-    place = {facet: there.index(name) if name else -1 for facet, name in on.items()}
-    return np.array([place[facet] for facet in facets], dtype=np.int64), tuple(there)
+def _named(facets: Ids, of_places: Ids, names: Mapping[int, str]) -> tuple[Ids, tuple[str, ...]]:
+    """What the facet of each place is called.
+
+    Args:
+        facets: (m,) those there are, sorted.
+        of_places: (n,) where that of each place stands among them.
+        names: Of facets; one without a name is missing.
+
+    Returns:
+        (n,) places in the names there are, -1 for none; the names.
+    """
+    on = [names.get(facet, "") for facet in facets.tolist()]
+    there = sorted({*on} - {""})
+    place = np.array([there.index(name) if name else -1 for name in on], dtype=np.int64)
+    return place[of_places], tuple(there)
 
 
 def _meaning(

@@ -132,6 +132,7 @@ class SqliteOwnerIndex:
         self._clock = clock
         self._sql = queries()
         self._holder = f"{os.getpid()}-{os.urandom(4).hex()}"
+        self._pending: dict[int, tuple[tuple[str, str], int]] = {}
 
     def close(self) -> None:
         """Close the file; may be called twice."""
@@ -285,8 +286,13 @@ class SqliteOwnerIndex:
 
     def _count_pending(self, conn: sqlite3.Connection, encoder: int) -> int:
         """How many docs wait for an encoder; without one (below 0) all with words in them do."""
+        at = conn.execute(self._sql["read_pending_position"]).fetchone()
+        if (known := self._pending.get(encoder)) is not None and known[0] == at:
+            return known[1]
         query = self._sql["count_worded" if encoder < 0 else "count_unencoded"]
-        return int(conn.execute(query, {"encoder": encoder}).fetchone()[0])
+        count = int(conn.execute(query, {"encoder": encoder}).fetchone()[0])
+        self._pending[encoder] = at, count
+        return count
 
     def scopes(self) -> list[tuple[str, str]]:
         """Where its docs were written; see `core.ports.ListsScopes`. Raises: Unavailable."""

@@ -171,6 +171,12 @@ WHERE blank = 0
 -- How many docs have words in them: without an encoder all of these wait.
 SELECT (SELECT docs FROM state) - count(*) FROM docs WHERE blank <> 0;
 
+-- name: read_pending_position
+-- Which index this is, and how often docs and vectors came and left: while it is the same, as many wait.
+SELECT name, (SELECT group_concat(seq) FROM (
+    SELECT seq FROM sqlite_sequence WHERE name IN ('moved', 'vectors', 'dropped') ORDER BY name
+)) FROM state;
+
 -- name: count_docs
 -- How many docs there are.
 SELECT docs FROM state;
