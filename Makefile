@@ -31,7 +31,7 @@ VERSION := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py 
 # Where it is set, each program that a test starts compiles the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-memory test explore test-core test-version downloads extras chromium test-npm test-browser test-long world proof check bench bench-retrieval docs examples picture docs-pictures model-wheel lock clean
+.PHONY: demo demo-memory test explore test-core test-version downloads extras chromium firefox test-npm test-browser test-long world proof check bench bench-retrieval docs examples picture docs-pictures model-wheel lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -m examples.journals
@@ -151,7 +151,7 @@ $(IMPORTED): .tools/%/ready: requirements/%.txt | $(READY)
 	cd .tools/clients && npm ci --silent --no-audit --no-fund
 	touch $@
 
-# Drives the system's own Chromium; playwright's wheel has the driver alone, and axe-core checks pages.
+# Drives the system's own Chromium, and Firefox by puppeteer-core; both have the driver alone. axe-core checks pages.
 $(BROWSER): $(READY) requirements/browser.txt
 	$(PIP) install $(INTO) --no-deps --only-binary :all: --require-hashes -r requirements/browser.txt
 	touch $@
@@ -163,7 +163,7 @@ $(BROWSER): $(READY) requirements/browser.txt
 	touch $@
 
 # What the long, npm and browser tests want from outside of .venv, and what they add to it: CI fetches the one beside `make test`.
-downloads: .tools/ready .tools/clients/ready .tools/axe/ready $(IMPORTED) chromium
+downloads: .tools/ready .tools/clients/ready .tools/axe/ready $(IMPORTED) chromium firefox
 extras: $(OTHER_WEIGHTS) $(CHROMA) $(BROWSER)
 
 # Installed where it may be: as root, on Debian and its like.
@@ -171,8 +171,14 @@ chromium:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
 		|| { echo "Install chromium first: the tests of the pages drive it." >&2; exit 1; }
 
-test-browser: $(READY) $(WEIGHTS) $(BROWSER) .tools/axe/ready chromium
-	$(BIN)/python -m pytest -m "browser and not whole" -n0 --no-skips $(OPTIONS)
+# Likewise; without one its part is left out.
+FIREFOX = $(shell command -v firefox-esr || command -v firefox)
+firefox:
+	@[ -n "$(FIREFOX)" ] || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq firefox-esr >/dev/null; } \
+		|| echo "No Firefox is here: the pages are walked in Chromium alone."
+
+test-browser: $(READY) $(WEIGHTS) $(BROWSER) .tools/axe/ready chromium firefox
+	$(BIN)/python -m pytest -m "browser and not whole" -n0 --no-skips $(if $(FIREFOX),,--deselect tests/doors/web/test_firefox.py) $(OPTIONS)
 
 test-npm: $(READY) $(WEIGHTS) .tools/ready .tools/clients/ready
 	$(BIN)/python -m pytest -m "npm and not world" -n0 --no-skips $(OPTIONS)

@@ -295,7 +295,8 @@ if (document.getElementById("live") && document.body.dataset.live) {
   const main = document.getElementById("main");
   let isOld = false;
   const refresh = async () => {
-    const answer = await fetch(location.href);
+    const answer = await fetch(location.href).catch(() => null);
+    if (!answer) return;
     const beside = answer.clone();
     const fresh = answer.ok && (await part(answer, "live"));
     const aside = document.getElementById("beside");
