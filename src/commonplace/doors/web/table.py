@@ -78,6 +78,9 @@ PAGES: tuple[PageRow, ...] = (
 )
 
 
+_ROWS = {row.name: row for row in PAGES}
+
+
 def row_of(name: str) -> PageRow:
     """The row of a page. Raises: KeyError."""
-    return {row.name: row for row in PAGES}[name]
+    return _ROWS[name]

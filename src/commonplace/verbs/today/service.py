@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 MOST_NEW = 60
 """Entries that are listed as new, and as many sessions; of more there is a count."""
 
+MOST_ASKED = 3
+"""Cards of a project that ask what replaces what: an answer brings the next."""
+
 MANY_KEPT = 500
 """Marks of what was seen one by one, from which on an instant is looked for in their place."""
 
@@ -375,10 +378,12 @@ class TodayService(Struct, frozen=True, kw_only=True):
             yield WaitingThing(kind="pending", text=text)
 
     def _asked(self, state: SeenState, hits: Sequence[Hit]) -> Sequence[MayReplace]:
-        """What may replace what among new entries, where neither was replaced since."""
+        """What may replace what among new entries, where neither was replaced since; the newest."""
         new = {hit.doc.ref: hit for hit in hits if not (hit.doc.supersedes or hit.replaced_by)}
-        found = []
+        found: list[MayReplace] = []
         for later, former in state.asked:
+            if len(found) == MOST_ASKED:
+                break
             if later in new and later.partition(":")[0] in LINKING:
                 with suppress(CommonplaceError):  # it is gone, and nothing is asked
                     page = self.recall.open_ref(former)
