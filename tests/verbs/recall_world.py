@@ -12,6 +12,7 @@ from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from commonplace.core.ports import Encoder
     from commonplace.core.values import Answer
 
 NOW = datetime.fromisoformat("2026-11-21 15:19:45-08:00")
@@ -26,6 +27,7 @@ class RecallWorld:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.model: Encoder = HashingEncoder()
         self.home = folder / "home"
         self.clock = FrozenClock(NOW)
         self._apps: list[App] = []
@@ -42,7 +44,7 @@ class RecallWorld:
         environ = {"COMMONPLACE_TIMEZONE": "America/Los_Angeles", **environ}
         environ |= {"XDG_DATA_HOME": str(self.home / ".local" / "share")}
         settings = read_settings(environ=environ, cwd=where, home=self.home)
-        slot = ReadySlot(HashingEncoder() if model else None)
+        slot = ReadySlot(self.model if model else None)
         app = App(settings, user_home=self.home, clock=self.clock, encoder=slot)
         self._apps.append(app)
         return app

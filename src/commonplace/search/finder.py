@@ -23,6 +23,7 @@ from commonplace.search.chains import dates_of, gone_links, newest_of
 from commonplace.search.filing.source_indexer import DAMAGED, log_failure
 from commonplace.search.later import with_later
 from commonplace.search.near_duplicates import Shown, without_duplicates
+from commonplace.search.overview import Overviews
 from commonplace.search.query_features import read_features
 from commonplace.search.rank import chance, demoted, rank
 
@@ -127,6 +128,7 @@ class Finder:
         self._lineage = lineage
         self._notes = notes
         self._has_named_other_encoder = False
+        self._overviews = Overviews()
         self._pool = ThreadPoolExecutor(max_workers=_ENCODING_AT_ONCE, thread_name_prefix="query")
 
     @property
@@ -186,13 +188,26 @@ class Finder:
         hits, order = self._hits(found, ranking, question)
         if features.asks_now:
             hits = self._for_now(hits, found, order, question)
+        likely = chance(found, ranking, numbers.likelihoods(across=across))
         return Found(
             hits=hits,
             notes=notes,
-            chance=chance(found, ranking, numbers.likelihoods(across=across)),
+            chance=likely,
             vector=encoding.result().vector,
             identity=identity,
+            asks_all=self._asks_all(encoding.result(), likely),
         )
+
+    def _asks_all(self, encoded: _Encoded, likely: float | None) -> bool:
+        """Whether a question that nothing fits well asks for whatever there is."""
+        encoder = self._encoder.get()
+        if likely is None or likely >= numbers.OVERVIEW_CHANCE or encoded.vector is None:
+            return False
+        if encoder is None or encoder.identity != encoded.identity:
+            return False
+        with suppress(CommonplaceError, MemoryError):
+            return self._overviews.is_asked(encoder, encoded.vector)
+        return False
 
     def _on_languages(self, identity: str) -> str:
         """What is said once of an encoder that knows English alone."""

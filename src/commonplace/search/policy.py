@@ -383,6 +383,22 @@ STRONG_CHANCE = 0.22
 """Under this chance nothing is brought to mind of what nobody asked for: of strange questions a
 tenth fewer pass than by `WEAK_CHANCE`."""
 
+OVERVIEW_CHANCE = 0.25
+"""Under this chance a question is compared with those that ask for everything: a question that is
+answered is mostly above it, and waits for nothing.
+Why: docs/decisions/0213-a-question-for-everything-is-told-by-its-meaning.md."""
+
+_OVERVIEW_LEAST = {"minilm": 0.225, "e5": 0.55}
+"""Least mean nearness to those questions, by a part of the encoder's name: above it are 14 and 7 of
+20 such questions, and none of the development sets'."""
+
+
+def overview_least(identity: str) -> float | None:
+    """From which nearness on a question asks for everything; None where that was not measured."""
+    parts = _name_parts(identity)
+    return next((least for name, least in _OVERVIEW_LEAST.items() if name in parts), None)
+
+
 FITTING_SHARE = 0.35
 """Hits that score less than this of the best are folded. Of .35 to .6 it alone loses about .001
 of the evidence at most, on each development set."""

@@ -161,6 +161,8 @@ def _head(shaped: Mapping[str, Any], look: ListLook) -> Iterator[str]:
         yield f"Time: {render_interval(Interval(start=start, end=end), look.zone)}"
     if shaped.get("outside_time"):
         yield "Nothing lies in that time. The best of other times:"
+    if shaped.get("asks_all"):
+        yield "A question for everything: what was written last, then what may fit."
     if shaped.get("weak"):
         yield "Weak match: this may not be about what was asked."
     elif shaped.get("chance") is not None:  # that was asked for

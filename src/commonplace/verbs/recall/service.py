@@ -5,6 +5,7 @@ Never makes a text for a model, and never knows a journal but by its port.
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import bounds_us
 from commonplace.core.errors import Denied, NotFound, Unavailable
-from commonplace.core.ports import CountsJournals, OpensPaths, SumsUpEntries
+from commonplace.core.ports import CountsJournals, ListsScopes, OpensPaths, SumsUpEntries
 from commonplace.core.refs import look_up
 from commonplace.core.text import opening
 from commonplace.core.values import Filter, Interval
@@ -203,6 +204,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
                 found = self._with_naming(found, question, within, limit)
         else:
             found, outside = self._fitting(query, question, within, most, has_todos=bool(todos))
+            order = "time" if found.asks_all else order
         behind = [each.journal for each in self.filing.behind()]
         done = EntriesRecalled(
             question=question,
@@ -225,10 +227,16 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
     def _fitting(
         self, query: str, question: RecallQuestion, within: Filter, most: _Most, *, has_todos: bool
     ) -> tuple[Found, bool]:
-        """What fits a question; True if nothing of its time does, and this is of other times."""
+        """What fits a question; True if nothing of its time does, and this is of other times.
+
+        Of one that asks for whatever there is, that, and no chance that it fits.
+        """
         if not question.cuts:
             # The words of a time stand in entries too: "the meeting of 3 May".
-            return self._search(query, within, most, preferred_time=question.interval), False
+            found = self._search(query, within, most, preferred_time=question.interval)
+            if found.asks_all and question.interval is None and not has_todos:
+                return self._everything(found, within, most.limit), False
+            return replace(found, asks_all=False), False
         found = self._search(question.about, question.in_time(within), most)
         if found.hits or has_todos:
             return found, False
@@ -457,6 +465,27 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         hits = {hit.doc.ref: hit for hit in (*found.hits, *others.hits)}
         is_outside = bool(others.hits) and not found.hits
         return replace(found, hits=tuple(hits.values())[:limit]), is_outside
+
+    def _everything(self, found: Found, within: Filter, limit: int) -> Found:
+        """What was written of the asker's project and of none, newest first; then what fits."""
+        kinds = tuple(x for x in self.written(within).kinds if x != policy.TURN)
+        scopes = self._own_scopes()
+        if not kinds or not scopes:
+            return replace(found, asks_all=False)
+        newest = self.finder.newest(replace(within, kinds=kinds, scopes=scopes), limit)
+        hits = {hit.doc.ref: hit for hit in (*newest.hits, *found.hits)}
+        return replace(found, hits=tuple(hits.values())[:limit], chance=None)
+
+    def _own_scopes(self) -> tuple[str, ...]:
+        """The scopes of entries that belong to the asker's project, or to none."""
+        here = self.here()
+        listed = self.index.scopes() if isinstance(self.index, ListsScopes) else []
+        places = {scope: here.place_of(scope) if here else "" for _, scope in listed}
+        return tuple(
+            scope
+            for scope, place in places.items()
+            if here is None or not os.path.isabs(place) or here.holds(place)
+        )
 
     def _naming(self, question: RecallQuestion, within: Filter, limit: int) -> Found | None:
         """What a search for a day or a month as words finds, where only texts have it.

@@ -54,6 +54,7 @@ _ABOUT = ", ".join(row.title or row.name for row in JOURNALS).capitalize()
 _SHOWN_QUERY = 120
 _LIST_TOKENS = 2000
 _CHANCE = "Chance that these are about the question: {:.3f}."
+_ALL = "Taken for a question for everything: what was written last, then what may fit."
 _TODOS = "First the open to-dos, newest first; then what else may fit."
 
 
@@ -250,6 +251,7 @@ def _facts(done: EntriesRecalled, *, explain: bool) -> dict[str, Any]:
         "outside_time": done.outside_time,
         "folded": len(done.less),
         "weak": done.is_weak,
+        "asks_all": done.found.asks_all,
         "chance": rounded(done.found.chance) if done.is_weak or explain else None,
         "missing": list(done.missing),
     }
@@ -270,6 +272,8 @@ def _head(done: EntriesRecalled, zone: tzinfo, *, explain: bool) -> Iterator[str
         yield f"Nothing lies in that time. The {best} of other times:"
     if done.is_weak:
         yield f"Weak match, chance {found.chance:.3f}: this may not be about what was asked."
+    if done.found.asks_all and found.hits:
+        yield _ALL
     if not found.hits:
         yield NOTHING
     if done.has_todos:

@@ -1,0 +1,86 @@
+"""What a question for everything is answered with, by the real encoder."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from tests.verbs.recall_world import ask
+
+from commonplace.inference.encoder.encoder import load_encoder
+from commonplace.inference.encoder.profiles import PROFILES, Missing, find_weights
+
+QUESTION = "What do we know about this project?"
+
+FACTS = (
+    "Moved the tide tables from CSV to SQLite; start-up fell from 4 s to 0.3 s.",
+    "The pressure sensor answers with garbage for two seconds after power-up.",
+    "Fixed the gate opening twice at the hour: the scheduler fired on both ticks.",
+    "Decided to keep all times in UTC and to convert them at the display.",
+    "The backup job leaves out the calibration table.",
+    "Deployed 2.3 to the north gate.",
+    "Raised the serial time-out of the pressure sensor to 800 ms.",
+    "Decided against MQTT: there is no broker at the quay.",
+    "The simulator needs port 7443; where it is taken it hangs without an error.",
+    "CI fails at midnight UTC: the tide of its fixture ends there.",
+    "Renamed the setting gate_margin to clearance_cm.",
+    "Removed the Lua hooks: nothing used them.",
+)
+OF_A_GARDEN = "Sowed {} rows of beans beside the wall of the garden."
+
+
+@pytest.fixture
+def quays(world):
+    """An app of a project of twelve facts, beside a garden of forty newer ones."""
+    weights = find_weights(next(iter(PROFILES.values())), home=world.folder)
+    if isinstance(weights, Missing):
+        pytest.skip(weights.reason)
+    world.model = load_encoder(weights)
+    app = world.open("quays")
+    for days, fact in enumerate(FACTS):
+        at = world.clock() - timedelta(days=100 - days)
+        ask(app, "add_entry", message=fact, at=at.isoformat())
+    garden = world.open("garden")
+    for rows in range(40):
+        at = world.clock() - timedelta(days=50 - rows)
+        ask(garden, "add_entry", message=OF_A_GARDEN.format(rows), at=at.isoformat())
+    return app
+
+
+def found(answer):
+    return [hit["excerpt"] for hit in answer.facts["results"]]
+
+
+@pytest.mark.parametrize(
+    "query", [QUESTION, "project summary", "Describe the project for a newcomer."]
+)
+def test_a_question_for_everything_is_answered_with_the_newest_of_the_project(quays, query):
+    """Not with the three of all that come nearest to its words."""
+    answer = ask(quays, "recall", query=query)
+    assert found(answer)[: len(FACTS)] == [*reversed(FACTS)]
+    assert answer.text.startswith("Taken for a question for everything")
+    facts = answer.facts
+    assert (facts["asks_all"], facts["weak"], facts["folded"]) == (True, False, 0)
+    assert found(ask(quays, "recall", query=query, limit=3)) == [*reversed(FACTS)][:3]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What do we know about the weather in Lisbon?",
+        "What is the name of this project?",
+        "zebra crossing insurance paperwork",
+    ],
+)
+def test_a_question_that_nothing_answers_is_weak(quays, query):
+    """Though it is worded like one for everything, or asks for the project itself."""
+    answer = ask(quays, "recall", query=query)
+    assert (answer.facts["asks_all"], answer.facts["weak"]) == (False, True)
+    assert len(found(answer)) <= 4
+
+
+def test_a_question_that_an_entry_answers_is_no_question_for_everything(quays):
+    """It is worded like one."""
+    answer = ask(quays, "recall", query="What do we know about the pressure sensor?")
+    assert "pressure sensor" in found(answer)[0]
+    assert not answer.facts["asks_all"]
