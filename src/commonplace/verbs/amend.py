@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -56,6 +56,31 @@ class RestoresTexts(Protocol):
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Make an entry what it was before an edit, and file it. Raises: as `AmendsRefs.edit`."""
+        ...
+
+
+Field: TypeAlias = Literal["title", "done", "at", "tags", "projects", "project"]
+"""What an entry may have beside its text that can be edited."""
+
+EntryFields: TypeAlias = "Mapping[Field, str]"
+"""Fields by name, as people type them: a time, `yes` or nothing, names with commas."""
+
+
+@runtime_checkable
+class EditsFields(Protocol):
+    """A journal whose entries have more to edit than a text."""
+
+    def read_fields(self, ref: str) -> EntryFields:
+        """The fields of an entry as they are. Raises: as `AmendsRefs.read_text`."""
+        ...
+
+    def edit_fields(
+        self, ref: str, text: str, fields: EntryFields, *, expected: str = ""
+    ) -> Amendment:
+        """Put a new text and new fields in place of an entry's at once; what is not given stays.
+
+        Raises: as `AmendsRefs.edit`.
+        """
         ...
 
 
@@ -158,6 +183,37 @@ class AmendService(Struct, frozen=True, kw_only=True):
         """
         edit = partial(edit_entry, text=text, expected=expected)
         return ending_alike(self.book, self.zone, ref, lambda: self._found(ref, edit))
+
+    def read_fields(self, ref: str) -> EntryFields:
+        """What else of an entry can be edited; empty for nothing. Raises: as `read_text`."""
+
+        def read(amender: AmendsRefs, each: str) -> EntryFields:
+            return amender.read_fields(each) if isinstance(amender, EditsFields) else {}
+
+        return self._found(ref, read)
+
+    def edit_fields(
+        self, ref: str, text: str, fields: EntryFields, *, expected: str = ""
+    ) -> Amendment:
+        """Edit the text of an entry and what else it has, at once; what is equal stays as it is.
+
+        Args and raises: as `edit`; fields: as `read_fields` gives them.
+        """
+
+        def edited(amender: AmendsRefs, each: str) -> Amendment:
+            if isinstance(amender, EditsFields):
+                now = amender.read_fields(each)
+                new = {x: y.strip() for x, y in fields.items() if y.strip() != now.get(x, "")}
+                if new:
+                    return amender.edit_fields(each, text, new, expected=expected)
+            return edit_entry(amender, each, text, expected=expected)
+
+        return ending_alike(self.book, self.zone, ref, lambda: self._found(ref, edited))
+
+    def find_end(self, ref: str) -> datetime | None:
+        """When an entry expires; None for never. Raises: Unavailable."""
+        end = self.book.find([ref]).get(ref)
+        return None if end is None else datetime.fromtimestamp(end, UTC)
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete an entry for good; see `AmendsRefs.delete`. Args and raises: as `edit`."""
@@ -418,3 +474,9 @@ def look_up_former(
 def left_notes(filed: Filed | Pending | None) -> tuple[str, ...]:
     """What the caller must know where the text of a deleted entry is still in the index."""
     return (f"Still in the index: {filed.why}",) if filed and filed.why else ()
+
+
+def names_in(text: str) -> list[str]:
+    """The names in a field that has them with commas: once each, without `#`."""
+    names = (" ".join(each.split()).lstrip("# ") for each in text.split(","))
+    return list(dict.fromkeys(filter(None, names)))

@@ -5,17 +5,20 @@ Each verb once: for the port of any journal, and for the commands of people.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.errors import NotFound, already_superseded
+from commonplace.core.clock import render_instant
+from commonplace.core.errors import Invalid, NotFound, already_superseded
 from commonplace.core.inherited import Inheritance
+from commonplace.core.text import opening
 from commonplace.core.values import Amendment, Answer, EditableText
 from commonplace.journals.chronicle.event import SUPERSEDES, UNKNOWN, fold_tag, own_tags
-from commonplace.verbs.amend import left_notes
+from commonplace.verbs.amend import left_notes, names_in
 from commonplace.verbs.amend_answers import changed_lines
 from commonplace.verbs.answers import answer_of
 from commonplace.verbs.chronicle.story import event_facts, event_line
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
     from commonplace.journals.chronicle.event import Event
+    from commonplace.verbs.amend import EntryFields
     from commonplace.verbs.chronicle.service import ChronicleService
 
 
@@ -51,6 +55,34 @@ class ChronicleAmender(Struct, frozen=True):
         before = self.verbs.chronicle.read_event(ref)
         return _edited(*self._change(before, message=text, expected=expected))
 
+    def read_fields(self, ref: str) -> EntryFields:
+        """Its time, tags and folder; see `verbs.amend.EditsFields`."""
+        event = self.verbs.chronicle.read_event(ref)
+        return {
+            "at": render_instant(event.at, self.verbs.zone),
+            "tags": ", ".join(event.own_tags),
+            "project": "" if event.directory == UNKNOWN else event.directory,
+        }
+
+    def edit_fields(
+        self, ref: str, text: str, fields: EntryFields, *, expected: str = ""
+    ) -> Amendment:
+        """Change the message and these of them; see `verbs.amend.EditsFields`."""
+        before = self.verbs.chronicle.read_event(ref)
+        tags = None
+        if "tags" in fields:
+            links = (x for x in before.tags if x not in before.own_tags)
+            tags = (*names_in(fields["tags"]), *links)
+        changed = self._change(
+            before,
+            message=text,
+            tags=tags,
+            at=read_at(self.verbs, fields.get("at", "")),
+            directory=_folder_in(fields["project"]) if "project" in fields else None,
+            expected=expected,
+        )
+        return _edited(*changed)
+
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Give an entry its former message, tags and time; see `verbs.amend.RestoresTexts`."""
         changed = self._change(
@@ -58,6 +90,7 @@ class ChronicleAmender(Struct, frozen=True):
             message=former.text,
             tags=former.more["tags"],
             at=datetime.fromisoformat(former.more["at"]),
+            directory=former.more.get("directory"),  # which an earlier version did not keep
             expected=expected,
         )
         return _edited(*changed)
@@ -111,6 +144,8 @@ class ChronicleAmender(Struct, frozen=True):
         """Change an entry that was read, keep what it was, and file it; notes on what is left."""
         verbs, expected = self.verbs, expected or before.stamp
         more = {"tags": [*before.tags], "at": before.at.isoformat()}
+        if directory is not None:
+            more["directory"] = before.directory
         notes = self._leave_originals([before]) if expected == before.stamp else ()
         with verbs.former.edited(before.ref, before.stamp, before.message, more) as note:
             event = verbs.chronicle.edit_event(
@@ -217,6 +252,17 @@ class ChronicleAmender(Struct, frozen=True):
         if len(kept) == len(event.tags) and not drops_folder:
             return _edited(event)
         return _edited(*self._change(event, tags=kept, directory=UNKNOWN if drops_folder else None))
+
+
+def _folder_in(typed: str) -> str:
+    """The folder that was typed as an entry's project; unknown for none. Raises: Invalid."""
+    folder = os.path.expanduser(typed)
+    if folder and not os.path.isabs(folder):
+        raise Invalid(
+            f"Invalid project: {opening(typed, 100)!r} is not the path of a folder.",
+            hint="Give the whole path, which begins with / or ~, or leave it empty.",
+        )
+    return os.path.normpath(folder) if folder else UNKNOWN
 
 
 def changed_tags(tags: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:

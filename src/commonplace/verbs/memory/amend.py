@@ -7,10 +7,11 @@ preferences are one record of names and values, and no text.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from commonplace.core.clock import render_instant
 from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, EditableText
 from commonplace.journals.memory.entry import (
@@ -29,11 +30,13 @@ from commonplace.journals.memory.records import (
     former_ref_of,
     ref_of,
 )
+from commonplace.verbs.times import read_at
 
 if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
     from commonplace.core.values import AmendVerb
+    from commonplace.verbs.amend import EntryFields
     from commonplace.verbs.memory.service import MemoryService
 
 _IS_KEPT = "A message is never altered: the new text is a message of its own."
@@ -72,6 +75,38 @@ class MemoryAmender(Struct, frozen=True):
             )
         given = _fields(record, text)
         draft = RecordDraft(kind=record.kind, fields=given, ref_id=record.id, expected=expected)
+        return self._save_over(record, draft)
+
+    def read_fields(self, ref: str) -> EntryFields:
+        """Its time, whether a to-do is done, a title; see `verbs.amend.EditsFields`."""
+        record = self._read(ref)
+        at = render_instant(record.at, self.service.zone)
+        match record:
+            case ChatMessage() | Preferences():
+                return {}
+            case JournalEntry():
+                return {"title": record.title, "at": at}
+            case Todo():
+                return {"done": "yes" if record.done else "", "at": at}
+        return {"at": at}
+
+    def edit_fields(
+        self, ref: str, text: str, fields: EntryFields, *, expected: str = ""
+    ) -> Amendment:
+        """Change the text and these of them; see `verbs.amend.EditsFields`."""
+        record = self._read(ref, expected)
+        given: dict[str, Any] = _fields(record, text)
+        if "title" in fields:
+            given["title"] = fields["title"]
+        if "done" in fields:
+            given["done"] = fields["done"] == "yes"
+        draft = RecordDraft(
+            kind=record.kind,
+            fields=given,
+            ref_id=record.id,
+            at=read_at(self.service, fields.get("at", "")),
+            expected=expected,
+        )
         return self._save_over(record, draft)
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from commonplace.core.clock import render_instant
 from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, EditableText
-from commonplace.journals.timeline.entry import SUPERSEDES, id_of, ref_of, version_of
+from commonplace.journals.timeline.entry import SUPERSEDES, id_of, names_of, ref_of, version_of
+from commonplace.verbs.amend import names_in
+from commonplace.verbs.times import read_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
     from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.verbs.amend import EntryFields
     from commonplace.verbs.timeline.service import RecordedEntry, TimelineService
 
 _OURS = frozenset({SUPERSEDES, "pinned"})
@@ -47,6 +51,33 @@ class TimelineAmender(Struct, frozen=True):
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Change the content; see the port."""
         return _edited(self.service.update(id_of(ref), content=text, expected=expected))
+
+    def read_fields(self, ref: str) -> EntryFields:
+        """Its time, tags and projects; see `verbs.amend.EditsFields`."""
+        entry = self.service.journal.read(id_of(ref))
+        return {
+            "at": render_instant(entry.at, self.service.zone),
+            "tags": ", ".join(names_of(entry.metadata, "tags")),
+            "projects": ", ".join(names_of(entry.metadata, "projects")),
+        }
+
+    def edit_fields(
+        self, ref: str, text: str, fields: EntryFields, *, expected: str = ""
+    ) -> Amendment:
+        """Change the content and these of them; see `verbs.amend.EditsFields`."""
+        entry = self.service.journal.read(id_of(ref))
+        named = {x: names_in(y) for x, y in fields.items() if x in ("tags", "projects")}
+        metadata = {x: y for x, y in entry.metadata.items() if x not in named}
+        metadata |= {name: names for name, names in named.items() if names}
+        return _edited(
+            self.service.update(
+                entry.id,
+                content=text,
+                at=read_at(self.service, fields.get("at", "")),
+                metadata=metadata if named else None,
+                expected=expected or version_of(entry),
+            )
+        )
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Give an entry what it had, metadata and time too; see `verbs.amend.RestoresTexts`."""

@@ -13,6 +13,7 @@ from commonplace.core.text import opening
 from commonplace.doors.web.box import FIELDS, FORM, KINDS, find_kind
 from commonplace.doors.web.guard import check_writes
 from commonplace.doors.web.visit import Redirect, WebPage, offer_to_delete
+from commonplace.verbs.amend import names_in
 from commonplace.verbs.chronicle.leading_time import split_time
 from commonplace.verbs.today.draft import CHOSEN, DraftText
 
@@ -129,7 +130,7 @@ def _write(visit: Visit, kind: WrittenKind, text: str, typed: DraftText) -> Answ
                 hint="Empty that field, or choose what has one.",
             )
     taken = {name: typed.fields.get(name, "").strip() for name in kind.takes}
-    tags = [tag for each in taken.pop("tags", "").split(",") if (tag := each.strip("# "))]
+    tags = names_in(taken.pop("tags", ""))
     given: dict[str, Any] = {kind.field: text, **kind.also}
     given |= {name: value for name, value in taken.items() if value}
     if tags:
