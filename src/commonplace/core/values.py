@@ -412,6 +412,7 @@ class Page(Struct, frozen=True, kw_only=True):
         replaced_since: As for `Hit`.
         word: As for `Doc`.
         backlinks, backlink_count: The first texts with a link to it, and how many there are.
+        expires: When it is forgotten; None for never.
     """
 
     ref: str
@@ -434,6 +435,7 @@ class Page(Struct, frozen=True, kw_only=True):
     word: str = OWN
     backlinks: tuple[EntryPreview, ...] = ()
     backlink_count: int = 0
+    expires: datetime | None = None
 
 
 AmendVerb = Literal["edit", "supersede", "delete"]

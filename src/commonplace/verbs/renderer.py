@@ -271,6 +271,8 @@ class Renderer(Struct, frozen=True, kw_only=True):
             lines.append(visible_line(f"Tags: {', '.join(page.tags)}"))
         if page.origin:
             lines.append(visible_line(f"Imported from {page.origin}."))
+        if page.expires:
+            lines.append(f"Expires {render_instant(page.expires, self.zone)}.")
         if version:
             lines.append(f"Version: {visible_line(version)}")
         lines += place_lines(
@@ -314,6 +316,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
             "supersedes": visible_line(page.supersedes),
             "superseded_by": visible_line(page.superseded_by),
             "replaced": page.replaced.isoformat() if page.replaced else "",
+            **({"expires": page.expires.isoformat()} if page.expires else {}),
             **replaced_since_facts(page.replaced_since),
             "origin": visible_line(page.origin),
             "before": self._preview_facts(page.before),

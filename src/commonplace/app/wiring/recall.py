@@ -98,6 +98,7 @@ class RecallWiring:
             zone=context.settings.timezone,
             shows_paths=context.shows_paths,
             here=cache(lambda: self._here(journals.get("private"))),
+            find_end=self._amend.find_end,
         )
 
     def _here(self, private: OpensRefs | None) -> Here | None:

@@ -25,7 +25,7 @@ from commonplace.verbs.times import naming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock
     from commonplace.core.ports import OpensRefs, Searched
@@ -153,6 +153,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         lost: The journals that cannot even be opened, and why.
         shows_paths: Whether the caller can use a path of this machine.
         here: Gives the project that is asked from; None for none.
+        find_end: Gives when an entry expires; None for never.
     """
 
     finder: Finder
@@ -165,6 +166,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
     zone: tzinfo
     shows_paths: bool = True
     here: Callable[[], Here | None] = lambda: None
+    find_end: Callable[[str], datetime | None] = lambda _: None
 
     def recall(
         self, query: str, *, when: str, within: Filter, limit: int | None, room: int = 0
@@ -359,7 +361,8 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         try:
             page = look_up(ref, self._open)
             gone = {} if page.superseded_by else self.finder.gone_links([page.ref])
-            return replace(page, replaced=gone[page.ref].at) if gone else page
+            replaced = gone[page.ref].at if gone else None
+            return replace(page, replaced=replaced, expires=self.find_end(page.ref))
         except NotFound as exc:
             forms = [each.ref_form for each in self.journals.values()]
             raise exc.extended("", hint=f"Refs look like {' or '.join(forms)}.") from exc
