@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
 
 _SHOWN = 20
+_NAMED = 3
 _NUMBERED = 200
 _OPENING = 80
 _FILTERS = ("query", "before", "project")
@@ -229,6 +230,8 @@ def _ask(plan: ForgettingPlan, listed: list[str], wanted: Sequence[str], *, yes:
 
 def _plan_lines(plan: ForgettingPlan, done: str, *, but: Sequence[Doc] = ()) -> list[str]:
     """What a plan deletes or has deleted, a line each. but: entries that were listed already."""
+    from commonplace.core.text import counted_entries
+
     listed = {doc.ref for doc in but}
     entries = [each for each in plan.entries if each.ref not in listed]
     lines = [
@@ -243,8 +246,10 @@ def _plan_lines(plan: ForgettingPlan, done: str, *, but: Sequence[Doc] = ()) -> 
     lines += _heir_lines(plan, "Would take" if done == "Would forget" else "Took")
     if plan.remade:
         lines.append(f"Made again without it: {_named(plan.remade)}.")
-    if plan.same_words:
-        lines.append(f"Says the same words, and stays: {_named(plan.same_words)}.")
+    if same := tuple(each.ref for each in plan.others if each.is_whole):
+        lines.append(f"Says the same, and stays: {_named(same)}.")
+    if near := len(plan.others) - len(same):
+        lines.append(f"Shares twelve words in a row with it, and stays: {counted_entries(near)}.")
     lines += plan.stays
     left = [f"{each.named}: {each.left}" for each in plan.copies if each.left]
     return [*lines, *(f"Not reached: {each}" for each in (*left, *plan.unreached))]
@@ -270,9 +275,9 @@ def _heir_lines(plan: ForgettingPlan, done: str) -> list[str]:
     return lines
 
 
-def _named(refs: tuple[str, ...]) -> str:
-    more = f" and {len(refs) - _SHOWN} more" if len(refs) > _SHOWN else ""
-    return ", ".join(refs[:_SHOWN]) + more
+def _named(refs: tuple[str, ...], most: int = _SHOWN) -> str:
+    more = f" and {len(refs) - most} more" if len(refs) > most else ""
+    return ", ".join(refs[:most]) + more
 
 
 def _proof_lines(proof: ForgettingProof) -> list[str]:
@@ -280,7 +285,7 @@ def _proof_lines(proof: ForgettingProof) -> list[str]:
     lines = [f"Looked through {proof.files:,} files{history}, {proof.size:,} bytes."]
     for each in proof.found:
         if each.refs:
-            lines.append(f"{each.place}: words that {_named(each.refs)} says as well.")
+            lines.append(f"{each.place}: words that {_named(each.refs, _NAMED)} says as well.")
         elif proof.is_short:
             lines.append(f"{each.place}: the same words, which are too few to say whose.")
         else:

@@ -165,6 +165,21 @@ class PlannedDeletion(Struct, frozen=True, kw_only=True):
     written: datetime | None = None
 
 
+class SameWords(Struct, frozen=True, kw_only=True):
+    """An entry that stays, and shares words with one that goes: twelve in a row, or all of it.
+
+    Attributes:
+        text: What it says.
+        at: When it was.
+        is_whole: Whether it says all of an entry that goes, not only a part of it.
+    """
+
+    ref: str
+    text: str
+    at: datetime
+    is_whole: bool
+
+
 class ForgettingPlan(Struct, frozen=True, kw_only=True):
     """What forgetting would do.
 
@@ -172,7 +187,7 @@ class ForgettingPlan(Struct, frozen=True, kw_only=True):
         entries: What goes: what was named, and what was said in sessions that quotes it.
         copies: Of the text, in places that no journal keeps: drafts, project logs.
         remade: Refs of summaries that quote it, and are made again without it.
-        same_words: Refs of other entries that say the same words; they stay.
+        others: Other entries that share words with it; they stay.
         stays: What will hold the text all the same, each as a sentence.
         unreached: What cannot be reached from here, each as a sentence.
         shingles: By which the text is known.
@@ -185,13 +200,18 @@ class ForgettingPlan(Struct, frozen=True, kw_only=True):
     entries: tuple[PlannedDeletion, ...]
     copies: tuple[TextCopy, ...]
     remade: tuple[str, ...]
-    same_words: tuple[str, ...]
+    others: tuple[SameWords, ...]
     stays: tuple[str, ...]
     unreached: tuple[str, ...]
     shingles: tuple[Shingle, ...]
     kept_days: int | None = None
     heirs: tuple[Heir, ...] = ()
     with_inherited: tuple[Inherited, ...] = ()
+
+    @property
+    def same_words(self) -> tuple[str, ...]:
+        """The refs of the other entries that share words with it."""
+        return tuple(each.ref for each in self.others)
 
 
 class TextTrace(Struct, frozen=True, kw_only=True):
@@ -294,9 +314,11 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         rewrites = kept_days is not None
         # What a client noted stays, so nothing that quotes it goes with it.
         ours = [each for each in named if not each.file]
-        known = {shingle: each.ref for each in ours for shingle in shingles_of(each.text)}
+        shingles = {each.ref: shingles_of(each.text) for each in ours}
+        known = {shingle: ref for ref, said in shingles.items() for shingle in said}
         entries = [_planned(each) for each in ours if rewrites or not _is_commit(each.ref)]
-        found = _SameWords(stays=self._left_of(named, kept_days))
+        found = _PlanFound(stays=self._left_of(named, kept_days))
+        whole = [frozenset(each) for each in shingles.values() if each]
         for doc, said in self._docs_with(tuple(known), {each.ref for each in named}, found.lost):
             if doc.covers or (rewrites and doc.ref.startswith(_NOTEBOOK) and "#" not in doc.ref):
                 found.remade.append(doc.ref)
@@ -306,13 +328,16 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 quoting = self.amend.read_text(doc.ref)
                 entries.append(_planned(quoting, because=known[next(iter(said))]))
             else:
-                found.same.append(doc.ref)
+                is_whole = any(each <= said for each in whole)
+                found.same.append(
+                    SameWords(ref=doc.ref, text=doc.own_text, at=doc.at, is_whole=is_whole)
+                )
         gone = [each.ref for each in entries]
         return ForgettingPlan(
             entries=tuple(entries),
             copies=tuple(self.copies.find_all(gone, tuple(known))) if gone else (),
             remade=tuple(found.remade),
-            same_words=tuple(found.same),
+            others=tuple(found.same),
             stays=tuple(found.stays),
             unreached=(
                 *(f"Memories in the database: {why}" for why in found.lost),
@@ -582,12 +607,12 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             lost.append(exc.message)
 
 
-class _SameWords(Struct, kw_only=True):
+class _PlanFound(Struct, kw_only=True):
     """What holds the words of what goes, as a plan finds it; its fields are those of the plan."""
 
     stays: list[str]
     remade: list[str] = []
-    same: list[str] = []
+    same: list[SameWords] = []
     lost: list[str] = []
 
 
