@@ -105,7 +105,7 @@ def test_what_is_new_is_reviewed_by_keys(serve, chromium):
         expect(rows).to_have_count(2)
         page.keyboard.press("ArrowUp")
         page.keyboard.press("e")
-        expect(page.locator("h1")).to_have_text("Edit")
+        expect(page.locator("h1")).to_have_text("Correct")
 
 
 def test_what_is_new_is_reviewed_without_script(serve, chromium):
@@ -121,7 +121,7 @@ def test_what_is_new_is_reviewed_without_script(serve, chromium):
         page.locator("li[data-ref]").hover()
         page.get_by_role("link", name="Forget").click()
         page.get_by_role("button", name="Forget it for good").click()
-        expect(page.locator("h1")).to_have_text("Forgotten")
+        expect(page.locator("h1")).to_have_text("Deleted")
 
 
 def holding(page, where):

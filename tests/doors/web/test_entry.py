@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.doors.web.web_world import NOW, WebWorld, csrf_of, words_of
+from tests.doors.web.web_world import NOW, WebWorld, csrf_of, words_of, words_of_html
 from tests.journals.transcripts.sessions import said
 
 from commonplace.core.values import Filter
@@ -49,9 +50,29 @@ def form_of(page):
 def test_an_entry_is_rendered(browser, ref):
     """Its Markdown as markup."""
     page = browser.get("/entry", params={"ref": ref})
-    assert "<h3>Deployed</h3>" in page.text
     assert "<em>api</em>" in page.text
     assert ref in words_of(page)
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "is_shown"),
+    [
+        ("# Deployed\n\nthe api", "Deployed", True),
+        ("Deployed the api", "Deployed the api", True),
+        ("Deployed.\nThen slept.", "Deployed. Then slept.", False),
+        ("the *api* is up", "the *api* is up", False),
+        ("- one\n- two", "- one - two", False),
+        ("word " * 60, "word " * 18 + "...", False),
+    ],
+)
+def test_its_title_is_its_first_words(world, browser, text, title, is_shown):
+    """Which are seen once: as the title where a line of its own has them, else in the text."""
+    page = browser.get("/entry", params={"ref": logged(world, text)})
+    heading = re.search(r"<h1( class=\"visually-hidden\")?>(.*?)</h1>", page.text)
+    assert html.unescape(heading[2]) == title
+    assert (heading[1] is None) is is_shown
+    prose = page.text.partition('<div class="prose">')[2].partition("</div>")[0]
+    assert (title in words_of_html(prose)) is False or not is_shown
 
 
 def test_an_entry_is_edited(browser, ref):
@@ -125,7 +146,7 @@ def test_what_was_edited_meanwhile_is_not_superseded(world, browser, ref):
     refused = browser.post("/entry/save", data={**form, "text": "typed here"})
     assert refused.status_code == 409
     assert "typed here</textarea>" in refused.text
-    assert "What the entry says now" in words_of(refused)
+    assert "What it says now" in words_of(refused)
     assert "edited elsewhere" in words_of(refused)
     again = browser.post("/entry/save", data={**form_of(refused), "text": "typed here"})
     assert again.status_code == 303
@@ -149,7 +170,9 @@ def test_an_edit_is_taken_back(world, browser, ref):
     assert "Undo …" not in words_of(browser.get("/entry", params={"ref": ref}))
     form = form_of(browser.get("/entry/edit", params={"ref": ref}))
     browser.post("/entry/save", data={**form, "text": "staging was torn down"})
-    assert "Undo … Take back the last edit." in words_of(browser.get("/entry", params={"ref": ref}))
+    words = words_of(browser.get("/entry", params={"ref": ref}))
+    assert "What it said until 12:00 the api to staging" in words.replace("Deployed ", "")
+    assert "Undo … u It says again what it said until 12:00." in words
     asked = browser.get("/entry/undo", params={"ref": ref})
     assert "staging was torn down" in words_of(asked)
     undone = browser.post("/entry/undone", data=form_of(asked))
@@ -175,10 +198,11 @@ def test_an_entry_is_superseded(browser, ref):
     """Both stay, and name each other."""
     form = form_of(browser.get("/entry/edit", params={"ref": ref, "as": "supersede"}))
     saved = browser.post("/entry/save", data={**form, "text": "staging was torn down"})
-    assert "It took the place of an earlier entry." in words_of(
-        browser.get(saved.headers["location"])
-    )
-    assert "No longer holds" in words_of(browser.get("/entry", params={"ref": ref}))
+    later = words_of(browser.get(saved.headers["location"]))
+    assert later.partition("Replaces")[2].startswith(" 12:00 chronicle: Deployed the *api*")
+    words = words_of(browser.get("/entry", params={"ref": ref}))
+    assert "No longer holds: what replaced it does." in words
+    assert words.partition("Replaced by")[2].startswith(" 12:00 chronicle: staging was torn")
 
 
 def test_a_summary_offers_nothing_that_is_refused(world, browser):
@@ -200,9 +224,10 @@ def test_what_was_said_can_only_go(world, browser):
     world.app.transcripts.store.append("claude-code", "s1", [said(1, "deployed")])
     ref = "transcripts:claude-code/s1#1"
     words = words_of(browser.get("/entry", params={"ref": ref}))
-    assert "Delete … Remove this entry alone." in words
-    assert "Edit" not in words
-    assert "Supersede" not in words
+    assert "Delete … It goes for good. What quotes it stays." in words
+    assert "Read the whole session" in words
+    assert "Correct" not in words
+    assert "Replace" not in words
     assert browser.get("/entry/edit", params={"ref": ref}).status_code == 400
     assert browser.get("/entry/delete", params={"ref": ref}).status_code == 200
 
@@ -210,16 +235,17 @@ def test_what_was_said_can_only_go(world, browser):
 def test_the_head_of_a_file_is_apart(world, browser):
     """What programs read of a private entry is folded away, and no heading of its text."""
     page = browser.get("/entry", params={"ref": written(world, "private")})
-    prose = page.text.partition('<div class="prose">')[2].partition("</div>")[0]
-    assert "first" in prose
-    assert "timestamp" not in prose
+    shown = page.text.partition("<h1")[2].partition("The head of its file")[0]
+    assert "Project Notes" in shown
+    assert ">first</h1>" in shown
+    assert "timestamp" not in shown
     assert "timestamp" in page.text.partition("The head of its file")[2]
 
 
 def test_an_entry_is_deleted(browser, ref):
     """After a question."""
     asked = browser.get("/entry/delete", params={"ref": ref})
-    assert words_of(asked).startswith("Delete this entry for good?")
+    assert words_of(asked).startswith("Delete this for good?")
     gone = browser.post("/entry/deleted", data=form_of(asked))
     assert words_of(browser.get(gone.headers["location"])).startswith(f"Deleted {ref}.")
     assert browser.get("/entry", params={"ref": ref}).status_code == 404
@@ -228,11 +254,12 @@ def test_an_entry_is_deleted(browser, ref):
 def test_an_entry_is_forgotten(world, browser, ref):
     """What would go is shown first; then what was looked through, and that nothing is left."""
     asked = browser.get("/entry/forget", params={"ref": ref})
-    assert f"What is deleted {ref}" in words_of(asked)
+    assert words_of(asked).startswith("Forget this? Deployed the *api* to staging It goes for good")
     assert "Backups and exports that were made" in words_of(asked)
     words = words_of(browser.post("/entry/forgotten", data=form_of(asked)))
-    assert words.startswith("Forgotten Looked through ")
-    assert "Nothing of the text is left." in words
+    said = "Deleted 1 entry is deleted for good. Nothing of the text is left. Looked through "
+    assert words.startswith(said)
+    assert f"What was deleted {ref}" in words
     assert browser.get("/entry", params={"ref": ref}).status_code == 404
     assert world.app.recall.service().list_by_time("", within=Filter(), limit=1).hits == ()
 
@@ -308,7 +335,7 @@ def test_a_page_that_only_reads_has_no_buttons(words_only):
     world.app.chronicle.service()  # opened by its owner
     ref = logged(world, "deployed")
     browser = world.browser()
-    assert "Edit" not in words_of(browser.get("/entry", params={"ref": ref}))
+    assert "Correct" not in words_of(browser.get("/entry", params={"ref": ref}))
     assert browser.get("/entry/edit", params={"ref": ref}).status_code == 403
     form = {"ref": ref, "text": "x", "csrf": csrf_of(browser)}
     assert browser.post("/entry/save", data=form).status_code == 403
@@ -349,3 +376,64 @@ def test_of_two_tabs_one_supersedes(browser, ref):
     assert second.status_code == 409
     assert f"{ref} is superseded by chronicle:" in words_of(second)
     assert "to production 1" in second.text
+
+
+CORRECTED = {
+    "chronicle": {"at": "2026-11-20 09:00", "tags": "zoo, night", "project": "/srv/zoo"},
+    "timeline": {"at": "2026-11-20 09:00", "tags": "zoo", "projects": "harborlight, parser"},
+    "memory": {"at": "2026-11-20 09:00", "done": "yes"},
+    "private": {},
+}
+
+
+@pytest.mark.parametrize("journal", CORRECTED)
+def test_what_an_entry_has_is_edited_in_fields(world, browser, journal):
+    """Beside its text, each in a field of its own; the page then shows them."""
+    ref = written(world, journal)
+    asked = browser.get("/entry/edit", params={"ref": ref})
+    shown = set(re.findall(r'<input (?:type="checkbox" )?name="(\w+)"', asked.text))
+    assert shown == set(CORRECTED[journal])
+    sent = {**form_of(asked), "text": "second", **CORRECTED[journal]}
+    saved = browser.post("/entry/save", data=sent)
+    assert saved.status_code == 303
+    assert dict(world.app.amend.read_fields(ref)) == CORRECTED[journal]
+    assert "second" in words_of(browser.get(saved.headers["location"]))
+
+
+def test_a_field_that_is_refused_loses_nothing(world, browser, ref):
+    """The form comes again with all that was typed."""
+    form = form_of(browser.get("/entry/edit", params={"ref": ref}))
+    sent = {**form, "text": "typed", "tags": "one, two", "at": "when it rained"}
+    refused = browser.post("/entry/save", data=sent)
+    assert refused.status_code == 409
+    assert "typed</textarea>" in refused.text
+    assert 'value="one, two"' in refused.text
+    assert 'value="when it rained"' in refused.text
+    assert "Deployed" in world.app.amend.read_text(ref).text
+
+
+def test_a_private_entry_is_edited_by_its_headings(world, browser):
+    """Each a field; no head of a file is shown, and none is written by what was typed."""
+    texts = {"feelings": "calm", "reflections": "the quay is dry"}
+    ref = world.call("private", "process_thoughts", **texts).facts["refs"][0]
+    before = world.app.amend.read_text(ref).text
+    asked = browser.get("/entry/edit", params={"ref": ref})
+    labels = re.findall(r"<label>(.*?) <textarea", asked.text)
+    assert "timestamp" not in asked.text
+    form = {**form_of(asked), "heading": labels, "text": ["---\ntitle: x\n---\n", "it is wet"]}
+    assert browser.post("/entry/save", data=form).status_code == 303
+    after = world.app.amend.read_text(ref).text
+    head = before.partition("## ")[0]
+    assert after == f"{head}## {labels[0]}\n\n---\ntitle: x\n---\n\n\n## {labels[1]}\n\nit is wet\n"
+    emptied = {**form_of(browser.get("/entry/edit", params={"ref": ref})), "heading": labels}
+    browser.post("/entry/save", data={**emptied, "text": ["", "it is wet"]})
+    assert world.app.amend.read_text(ref).text == f"{head}## {labels[1]}\n\nit is wet\n"
+
+
+def test_when_it_expires_is_said(world, browser, ref):
+    """By its page and by `open`."""
+    world.app.expiring.expire(ref, NOW + timedelta(days=2))
+    assert "Expires 2026-11-25 12:00" in words_of(browser.get("/entry", params={"ref": ref}))
+    opened = world.call("recall", "open_ref", ref=ref)
+    assert "Expires 2026-11-25 12:00." in opened.text
+    assert opened.facts["expires"] == "2026-11-25T12:00:00+00:00"

@@ -147,8 +147,12 @@ class Visit(Struct, frozen=True, kw_only=True):
 
     def typed_text(self, form: str) -> str:
         """The text that a form sent, with the secrets again that it showed marks for."""
-        text = self.form.get(TEXT, [""])[-1]
-        return Hidden((), self.visitor.typed.get(form, {})).shown(text)
+        return self.typed_texts(form)[-1]
+
+    def typed_texts(self, form: str) -> list[str]:
+        """Each of the texts that a form sent, likewise."""
+        hidden = Hidden((), self.visitor.typed.get(form, {}))
+        return [hidden.shown(text) for text in self.form.get(TEXT, [""])]
 
     def once_key(self, *parts: str) -> str:
         """The idempotency key of what a form writes, so that the form sent twice writes it once.

@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 from commonplace.core.text import opening
-from commonplace.core.values import EditableText
+from commonplace.core.values import EditableText, EntryPreview
 from commonplace.doors.web.guard import check_writes
+from commonplace.doors.web.markdown import to_words
 from commonplace.doors.web.visit import Redirect, WebPage
-from commonplace.journals.private.markdown import split_frontmatter
+from commonplace.journals.private.format import is_category
+from commonplace.journals.private.markdown import split_frontmatter, split_sections
 from commonplace.journals.timeline.entry import find_rollup_key
+from commonplace.verbs.amend import Field
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from commonplace.core.values import AmendVerb
+    from commonplace.core.values import AmendVerb, Page
     from commonplace.doors.web.visit import Visit
+    from commonplace.verbs.amend import EntryFields, Undo
 
 SHOWN = 400_000
 """Characters of an entry that its page shows; `whole` asks for all of them."""
+
+_TITLE = 90
+"""The longest first line that stands as a title, in characters."""
+
+_ROWS = 20
+"""How many rows of one kind lead on from an entry before the rest is folded."""
+
+_SIGNS = re.compile(r"[][<>*_`|~\\]|^(?:[-+#]|\d+[.)]) ")
+"""What in a line is Markdown, so that a title would lose it."""
+
+
+class _Titled(NamedTuple):
+    """A text with its first words as a title: is_shown, where they are no part of the rest."""
+
+    title: str
+    rest: str
+    is_shown: bool
 
 
 def entry(visit: Visit) -> WebPage:
@@ -30,27 +53,82 @@ def entry(visit: Visit) -> WebPage:
     is_cut = not is_whole and max(len(text), len(page.text)) > SHOWN
     text = text[:SHOWN] if is_cut else text
     head, body = split_head(page.ref, text)
-    period = find_rollup_key(page.ref.partition(":")[2]) if page.journal == "timeline" else ""
+    heading, body = _without_category(body) if page.journal == "private" else ("", body)
+    titled = _titled(body)
+    name = page.ref.partition(":")[2]
+    period = find_rollup_key(name) if page.journal == "timeline" else ""
     return WebPage(
         template="entry.html",
-        title=opening(body.lstrip("# \n"), 60),
+        title=opening(titled.title, 60),
         values={
             "page": page,
+            "titled": titled,
+            "heading": heading,
             "place": visit.place(page.journal, page.scope),
             "head": head,
-            "text": body,
             "is_cut": is_cut,
             "length": len(page.text),
             "verbs": _verbs(visit, page.ref),
             "keep_days": f"{visit.app.settings.undo.keep_days:g}",
-            "may_undo": _may_undo(visit, page.ref),
+            "undo": _find_undo(visit, page.ref),
             "may_forget": visit.visitor.may_write and not period,
-            "section": page.ref.partition(":")[2].partition("#")[0]
-            if page.journal == "notebook"
-            else "",
+            "section": name.partition("#")[0] if page.journal == "notebook" else "",
+            "session": page.ref.partition("#")[0] if page.kind in ("turn", "session") else "",
             "period": period,
+            "leads": [x for x in _leads(visit, page) if x[1]],
+            "rows": _ROWS,
         },
     )
+
+
+def _titled(text: str) -> _Titled:
+    """A text and its title: its first line, where that is a short one of its own."""
+    whole = text.strip("\n")
+    line, _, rest = whole.partition("\n")
+    is_heading = bool(re.match(r"#{1,6} +\S", line))
+    is_alone = not rest or rest.startswith("\n")
+    words = line.lstrip("#").strip() if is_heading else line.strip()
+    if is_heading and is_category(words):
+        return _Titled(_titled(rest).title, whole, is_shown=False)
+    if len(words) <= _TITLE and not _SIGNS.search(words) and (is_heading or is_alone) and words:
+        return _Titled(words, rest, is_shown=True)
+    return _Titled(opening(to_words(whole[: 4 * _TITLE]), _TITLE), whole, is_shown=False)
+
+
+def _without_category(body: str) -> tuple[str, str]:
+    """The one heading of a private entry, such as Feelings, and the text below it."""
+    parts = [each for each in split_sections(body) if any(each)]
+    if len(parts) == 1 and is_category(parts[0][0]):
+        return parts[0]
+    return "", body
+
+
+def _leads(visit: Visit, page: Page) -> Iterator[tuple[str, Sequence[EntryPreview], int]]:
+    """What leads on from an entry: how it hangs together with it, the first, a count."""
+    for name, ref in (("Replaced by", page.superseded_by), ("Replaces", page.supersedes)):
+        yield name, _previews(visit, ref), 1
+    yield "Summed up in", [page.rollup] if page.rollup else [], 1
+    made_from = [
+        x if x.text or n >= _ROWS else next(iter(_previews(visit, x.ref)), x)
+        for n, x in enumerate(page.sources)
+    ]
+    yield "Made from", made_from, len(made_from)
+    yield "Mentioned in", page.backlinks, page.backlink_count
+    near = [each for each in (page.before, page.after) if each]
+    yield "Before and after", near, len(near)
+
+
+def _previews(visit: Visit, ref: str) -> list[EntryPreview]:
+    """An entry as a row shows it; none for no ref, and one without words where it is not there."""
+    if not ref:
+        return []
+    try:
+        found = visit.app.recall.service().open_ref(ref)
+    except CommonplaceError:
+        return []
+    text = split_head(ref, found.text)[1]
+    body = _without_category(text)[1] if found.journal == "private" else text
+    return [EntryPreview(ref=found.ref, at=found.at, text=body)]
 
 
 def split_head(ref: str, text: str) -> tuple[str, str]:
@@ -62,31 +140,35 @@ def split_head(ref: str, text: str) -> tuple[str, str]:
 
 
 def edit(visit: Visit) -> WebPage:
-    """The text of an entry in a form, to be edited or superseded."""
+    """What an entry says and has in a form, to be edited or superseded."""
     check_writes(visit.visitor)
     found = _editable(visit, ref_of(visit))
-    is_new = visit.value("as") == "supersede"
+    # What its journal never alters is corrected by what takes its place.
+    is_new = visit.value("as") == "supersede" or found.verbs[:1] == ("supersede",)
     _check_may(found, "supersede" if is_new else "edit")
-    return _form(visit, found, found.text, is_new=is_new)
+    fields = {} if is_new else _fields(visit, found.ref)
+    return _form(visit, found, _parts(found), fields, is_new=is_new)
 
 
 def save(visit: Visit) -> Redirect | WebPage:
-    """Keep an edited text, or a new one that takes the place of another; what was typed stays."""
+    """Keep what was edited, or a new text that takes the place of another; what was typed stays."""
     service = visit.app.amend
     ref = ref_of(visit)
-    text = visit.typed_text(ref)
+    parts, fields = _typed(visit, ref)
     is_new = visit.value("as") == "supersede"
     try:
+        text = _joined(parts)
         version = visit.value("version")
         if not is_new:
-            done = service.edit(ref, text, expected=version)
+            text = _headed(visit, ref, text)
+            done = service.edit_fields(ref, text, fields, expected=version)
         else:
             # The same text again is the entry that took its place, whose ref its former bears now.
             version = "" if _successor(visit, ref) else version
             done = service.supersede(ref, text, expected=version)
     except CommonplaceError as exc:
         # The form is shown again with what was typed, whatever went wrong, so that nothing is lost.
-        return _form(visit, _now(visit, ref), text, is_new=is_new, problem=exc)
+        return _form(visit, _now(visit, ref), parts, fields, is_new=is_new, problem=exc)
     visit.app.today().seen.keep_written([ref, done.ref], visit.app.clock())
     said = (
         "Saved. The entry before stays, and says that this one took its place."
@@ -94,6 +176,42 @@ def save(visit: Visit) -> Redirect | WebPage:
         else "Saved."
     )
     return Redirect(to=visit.url("entry", ref=done.ref), notes=(said, *done.notes))
+
+
+def _fields(visit: Visit, ref: str) -> EntryFields:
+    """What else of an entry can be edited here; no folder, where none may be known."""
+    fields = visit.app.amend.read_fields(ref)
+    return {x: y for x, y in fields.items() if x != "project" or visit.shows_paths}
+
+
+def _parts(found: EditableText) -> list[tuple[str, str]]:
+    """The text of an entry as it is edited: a private one by its headings, any other whole."""
+    body = split_head(found.ref, found.text)[1]
+    if not found.ref.startswith("private:"):
+        return [("", body)]
+    return [each for each in split_sections(body) if any(each)] or [("", "")]
+
+
+def _typed(visit: Visit, ref: str) -> tuple[list[tuple[str, str]], Mapping[Field, str]]:
+    """The texts that a form sent, each below its heading, and the fields that it showed."""
+    texts, headings = visit.typed_texts(ref), visit.form.get("heading", [])
+    parts = [*zip(headings, texts, strict=True)] if len(headings) == len(texts) else []
+    shown = visit.value("fields").split(",")
+    return parts or [("", texts[-1])], {x: visit.value(x) for x in get_args(Field) if x in shown}
+
+
+def _joined(parts: Sequence[tuple[str, str]]) -> str:
+    """The text below each heading; one that was emptied takes its heading along."""
+    said = [(heading, text) for heading, text in parts if text.strip()]
+    return "\n\n".join(f"## {heading}\n\n{text}" if heading else text for heading, text in said)
+
+
+def _headed(visit: Visit, ref: str, text: str) -> str:
+    """A new text of a private entry below the head of its file, so that none is taken out of it."""
+    if not ref.startswith("private:") or not text.strip():
+        return text
+    head = split_head(ref, visit.app.amend.read_text(ref).text)[0]
+    return f"{head}\n{text}\n" if head else text
 
 
 def _successor(visit: Visit, ref: str) -> str:
@@ -152,22 +270,26 @@ def undo(visit: Visit) -> Redirect:
     return Redirect(to=visit.url("entry", ref=done.ref), notes=notes)
 
 
-def _may_undo(visit: Visit, ref: str) -> bool:
-    """Whether the last edit of an entry can be taken back."""
+def _find_undo(visit: Visit, ref: str) -> dict[str, object]:
+    """What of an entry can be taken back: the text before, and until when it said that."""
     if not visit.visitor.may_write:
-        return False
+        return {}
     try:
-        found = visit.app.amend.find_undo(ref)
+        found: Undo = visit.app.amend.find_undo(ref)
     except CommonplaceError:
-        return False
+        return {}
+    if found.former is not None:
+        before = split_head(ref, visit.shown(found.former.text))[1]
+        return {"before": before, "at": datetime.fromtimestamp(found.former.at, UTC)}
     # What superseded another is deleted, where its journal deletes.
-    return found.former is not None or "delete" not in found.entry.verbs
+    return {} if "delete" in found.entry.verbs else {"before": "", "at": None}
 
 
 def _form(
     visit: Visit,
     found: EditableText,
-    text: str,
+    parts: Sequence[tuple[str, str]],
+    fields: EntryFields,
     *,
     is_new: bool,
     problem: CommonplaceError | None = None,
@@ -175,11 +297,12 @@ def _form(
     successor = _successor(visit, found.ref) if problem and is_new else ""
     return WebPage(
         template="edit.html",
-        title="Supersede" if is_new else "Edit",
+        title="Write what holds now" if is_new else "Correct",
         values={
             "entry": found,
-            "text": visit.form_text(found.ref, text),
-            "now": visit.shown(found.text) if problem and not successor else "",
+            "parts": [(heading, visit.form_text(found.ref, text)) for heading, text in parts],
+            "fields": fields,
+            "now": visit.shown(_joined(_parts(found))) if not successor else "",
             "is_new": is_new,
             "successor": successor,
             "problem": problem.explained(shows_paths=visit.shows_paths) if problem else "",

@@ -141,7 +141,7 @@ const move = (by) => {
 };
 const KEYS = [
   ["/", "find"], ["n", "write"], ["\u2191 \u2193", "move along the rows"], ["o, Enter", "open"],
-  ["y, b", "the first card: it replaces it, both hold"], ["k", "keep: seen and right"], ["e", "correct"], ["x", "forget, after ten seconds"], ["u", "undo"], ["?", "these keys"],
+  ["y, b", "the first card: it replaces it, both hold"], ["k", "keep: seen and right"], ["e", "correct"], ["x", "forget, after ten seconds"], ["u", "undo"], ["Esc", "leave it as it is"], ["?", "these keys"],
 ];
 const help = () => {
   const dialog = document.createElement("dialog");
@@ -160,9 +160,13 @@ const help = () => {
   dialog.showModal();
 };
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && event.target.closest("main textarea, main input")) return event.target.blur();
   if (isTyping(event)) return;
   const row = document.querySelector(".rows > li.selected:not([hidden])");
-  const press = (key) => row?.querySelector(`[data-key="${key}"]`)?.click();
+  const press = (key) => {
+    const named = `[data-key="${key}"]`;
+    (row ? row.querySelector(named) : document.querySelector(`main ${named}:not(.rows *)`))?.click();
+  };
   const answer = (key) => document.querySelector(`.ask [data-key="${key}"]`)?.click();
   const toBox = () => {
     const area = document.querySelector("#box textarea") ?? document.querySelector('main input[type="search"]');
@@ -174,6 +178,8 @@ document.addEventListener("keydown", (event) => {
     y: () => answer("y"), b: () => answer("b"),
     o: () => row?.querySelector("a.open")?.click(),
     u: () => undo(),
+    // Nothing that was typed is left by a key.
+    Escape: () => [...document.querySelectorAll("main textarea, main input")].some((x) => x.value !== x.defaultValue) || press("Escape"),
     ArrowDown: () => move(1), ArrowUp: () => move(-1),
   };
   if (event.key === "Enter" && row && event.target === document.body) does.Enter = does.o;
@@ -236,7 +242,7 @@ const show = (row) => {
 const undo = () => {
   const last = undoable.at(-1);
   if (last) last.back();
-  else document.querySelector('.note [data-key="u"]')?.click();
+  else document.querySelector('main [data-key="u"]')?.click();
 };
 const showNote = (words, ...more) => {
   const note = Object.assign(document.createElement("div"), { className: "note" });
@@ -257,7 +263,7 @@ const forgetNow = async (address) => {
   return done.ok ? `Forgotten. ${said.querySelector(".lead")?.textContent ?? ""}` : said.querySelector("main p")?.textContent;
 };
 document.addEventListener("click", (event) => {
-  const link = event.target.closest('a[data-key="x"]');
+  const link = event.target.closest('.rows a[data-key="x"]');
   if (!link || event.ctrlKey || event.metaKey) return;
   event.preventDefault();
   const row = link.closest("li");
