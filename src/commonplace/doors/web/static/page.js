@@ -227,6 +227,7 @@ document.addEventListener("submit", (event) => {
 
 // "x" hides a row at once, and forgets it after ten seconds unless it is undone or the page closed.
 const SECONDS = 10;
+let refresh = () => location.reload();
 const undoable = [];
 const hidden = new Set();
 const end = (one) => undoable.includes(one) && undoable.splice(undoable.indexOf(one), 1);
@@ -237,7 +238,9 @@ const hide = (row) => {
 };
 const show = (row) => {
   hidden.delete(row.dataset.ref);
-  for (const each of document.querySelectorAll(".rows > li")) if (each.dataset.ref === row.dataset.ref) each.hidden = false;
+  const there = [...document.querySelectorAll(".rows > li")].filter((each) => each.dataset.ref === row.dataset.ref);
+  for (const each of there) each.hidden = false;
+  if (!there.length) refresh(); // it was left out while it was kept
 };
 const undo = () => {
   const last = undoable.at(-1);
@@ -300,7 +303,7 @@ document.addEventListener("click", (event) => {
 if (document.getElementById("live") && document.body.dataset.live) {
   const main = document.getElementById("main");
   let isOld = false;
-  const refresh = async () => {
+  refresh = async () => {
     const answer = await fetch(location.href).catch(() => null);
     if (!answer) return;
     const beside = answer.clone();
