@@ -50,7 +50,7 @@ class PostgresMemoryWorld:
     def open(self, user):
         made = Memory(user, settings=self.settings, clock=self.clock, encoder=self.slot)
         if self._has_worker:
-            self._work_before(made.service.finder(), "find", "newest", "times")
+            self._work_before(made.service.finder(), "find", "newest", "listed")
             self._work_before(made.service.filing(), "catch_up", "settle")
         self._opened.append(made)
         return made
