@@ -479,7 +479,7 @@ def test_a_clash_is_settled(serve, chromium, clashing, script, width):
     served = serve()
     size = {"width": width, "height": 900}
     with opened(chromium, served, viewport=size, java_script_enabled=script) as page:
-        page.get_by_role("link", name="Notebook", exact=True).click()
+        page.locator("#places").get_by_role("link", name="Notebook").click()
         page.get_by_role("link", name="api/port").click()
         sides = page.locator(".columns .card")
         expect(sides.nth(0)).to_contain_text("Port 82, <u>ann</u>.")
