@@ -208,6 +208,22 @@ def test_an_exchange_names_who_spoke_once():
     assert lines[1].endswith("  assistant: Yes.")
 
 
+@pytest.mark.parametrize(
+    ("said", "ends"),
+    [
+        (f"user: {LONG} {LONG}\n\nassistant: Done.", ["user: The migration needs a…", "Done."]),
+        (f"user: Why?\n\nassistant: {LONG} {LONG}", ["Why? assistant: The", "a rehearsal…"]),
+        (f"user: {LONG} {LONG}", ["user: The migration needs a", "the release,…"]),
+    ],
+)
+def test_a_long_exchange_shows_its_question_short_and_its_answer(said, ends):
+    """The answer has the second line, where the question would take both."""
+    item = {"ref": "t:1", "at": "2026-03-02T09:30:00+00:00", "kind": "turn", "text": said}
+    lines = click.unstyle(render_list({"items": [item]}, ListLook(zone=UTC, width=66))).splitlines()
+    assert [line.endswith(end) for line, end in zip(lines, ends, strict=True)] == [True, True]
+    assert max(map(len, lines)) <= 66
+
+
 def test_prose_wraps_at_words_and_what_is_fenced_does_not():
     """At the width of the terminal; a list's lines go on below their first word."""
     code = "```\n" + "x " * 60 + "\n```"

@@ -191,6 +191,11 @@ def _item_lines(
     name = f"{journal:9}  "
     rest = max(look.width - cells(lead + name) - 1, _LEAST)
     first = cut(text + tags, rest) if look.lines == 1 else fitting(text + tags, rest)
+    left = (text + tags)[len(first) :].strip()
+    answer = _answer_of(item)
+    question = text.removesuffix(answer).rstrip() if answer else ""
+    if cells(question) > rest and cells(left) > rest:  # else it is cut before its answer
+        first, left = cut(question, rest), answer + tags
     yield f"{lead}{coloured(name, journal)}{_marked(first, look.about)}"
     indent = " " * cells(lead + name)
     if look.lines is None:
@@ -199,7 +204,6 @@ def _item_lines(
         yield from (f"{indent}{_marked(line, look.about)}" for line in whole.splitlines())
         yield from _why(item, indent, look.width)
         return
-    left = (text + tags)[len(first) :].strip()
     if left and look.lines > 1:
         yield f"{indent}{_marked(cut(left, rest), look.about)}"
     yield from _why(item, indent, look.width)
@@ -233,6 +237,13 @@ def _words_of(item: Mapping[str, Any]) -> str:
     if words or not item.get("tools"):
         return words
     return visible(f"(tools: {', '.join(item['tools'])})")
+
+
+def _answer_of(item: Mapping[str, Any]) -> str:
+    """What was said last in an exchange, after the name of who said it; empty for any other."""
+    last = item.get("text", "").rpartition("\n\n")[2]
+    is_one = item.get("kind") in _SAID and last.startswith(_SPEAKERS)
+    return visible(" ".join(last.split())) if is_one else ""
 
 
 def _said_where(item: Mapping[str, Any]) -> str:
