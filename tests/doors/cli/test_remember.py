@@ -61,6 +61,14 @@ def test_the_sessions_of_every_project_are_told(in_folder, is_repository, words)
     assert told() == [("preferred", FRIDAYS)]
 
 
+def test_all_that_was_said_is_told(in_folder):
+    """Not its first sentence, or line, alone."""
+    in_folder("acme", is_repository=True)
+    said = f"{FRIDAYS}. Never on Mondays.\nAsk Bo."
+    run("remember", said)
+    assert told() == [("decided", f"Convention: {said}")]
+
+
 def test_it_is_taken_back_and_replaced(in_folder):
     """As what any command wrote."""
     in_folder("acme", is_repository=True)

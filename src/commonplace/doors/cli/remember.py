@@ -19,12 +19,10 @@ from commonplace.doors.cli.calls import call_tool
 from commonplace.doors.cli.options import common_options, expires_option, supersedes_option
 from commonplace.doors.cli.output import show_written
 from commonplace.verbs.answers import one_line, shown_name
+from commonplace.verbs.brief.service import CONVENTION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-CONVENTION = "Convention: "
-"""By this word a brief knows which of a project's notes stand, and are not what was done last."""
 
 
 @click.command(short_help="Have every later session know something.")

@@ -245,6 +245,8 @@ def _head(question: BriefQuestion) -> str:
 
 OPEN_TAGS = frozenset({"todo", "to-do", "open", "wip", "next", "blocked", "unfinished"})
 DECIDED_TAGS = frozenset({"decision", "decided", "convention", "rule"})
+CONVENTION = "Convention: "
+"""A note that begins so stands, whole, and is not what was done last."""
 
 _OPEN = re.compile(
     r"^[^\w\[]*(?:\[ \]|(?:todo|fixme|wip|next(?: steps?| up)?|open(?: questions?)?|unfinished"
@@ -302,10 +304,10 @@ def _marked(items: Sequence[BriefItem]) -> Iterator[tuple[BriefItem, bool]]:
 
 
 def find_decided(items: Iterable[BriefItem]) -> list[BriefItem]:
-    """The sentences that say what was decided, and the events that are tagged so, newest first."""
+    """The sentences that say what was decided, and what is marked so whole, newest first."""
     found = []
     for item in items:
-        if not DECIDED_TAGS.isdisjoint(item.tags):
+        if not DECIDED_TAGS.isdisjoint(item.tags) or item.text.startswith(CONVENTION):
             found.append(item)
             continue
         for line in _lines(item.text):
