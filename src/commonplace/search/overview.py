@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from commonplace.search import policy
 
 if TYPE_CHECKING:
@@ -38,7 +36,8 @@ class Overviews:
             return False
         asked = self._known.get(encoder.identity)
         if asked is None:
-            asked = np.stack([encoder.encode_query(text) for text in _ASKED])
+            # As passages, in one batch: one by one as questions takes 45 ms of a processor, not 16.
+            asked = encoder.encode_passages(_ASKED)
             self._known = {encoder.identity: asked}
         near = policy.scale_of(encoder.identity).of((asked @ vector).mean())
         return bool(near >= least)
