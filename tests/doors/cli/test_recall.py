@@ -300,6 +300,16 @@ def test_the_name_of_a_journal_opens_no_entry(written):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+def test_an_opened_entry_says_when_it_expires(written):
+    """On a terminal, in a pipe and as JSON."""
+    _, logged = written
+    run("expire", logged, "2099-05-03 10:00")
+    assert "\nExpires 2099-05-03 10:00.\n" in on_screen("open", logged)
+    assert "\nExpires 2099-05-03 10:00.\n" in run("open", logged).stdout
+    assert facts("open", logged)["expires"] == "2099-05-03T10:00:00+00:00"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
 @pytest.mark.parametrize("asked", [("--format", "json"), ("--json",)])
 def test_json_is_the_same_on_a_terminal_and_in_a_pipe(half_about_lamps, asked):
     """However it is asked for."""
