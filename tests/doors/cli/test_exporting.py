@@ -126,7 +126,7 @@ def test_an_export_says_what_it_holds(written):
     ok("export", written / "out")
     manifest = json.loads((written / "out/manifest.json").read_bytes())
     assert manifest["format"] == "commonplace-export"
-    assert manifest["version"] == 2
+    assert manifest["version"] == 3
     assert manifest["owner"] == "me"
     assert manifest["journals"]["memory"] == 3
     for each in manifest["files"]:
