@@ -92,6 +92,19 @@ def test_what_is_less_likely_is_folded(world):
     assert 'class="less"' not in search(world, q="Postgres left SQLite", start=10).text
 
 
+def test_a_summary_is_shown_by_its_sentences(world):
+    """Without its times in brackets and what it counts, as a hit and where it says the same."""
+    for day in (6, 7):
+        at = f"2026-10-0{day} 10:05"
+        world.call("timeline", "timeline_add", content=f"The harbour is calm on {day}.", at=at)
+    world.app.timeline_commands().roll_up()
+    world.app.filing.catch_up()
+    words = words_of(search(world, q="calm harbour", n=25))
+    assert "timeline: The harbour is calm on 6. The harbour is calm on 7." in words
+    assert "[10:" not in words
+    assert "[2026-" not in words
+
+
 def test_filters_list_what_there_is(filled):
     """Journals that hold something, their kinds, and the tags that were given."""
     page = search(filled, q="api", tag="elsewhere")

@@ -9,7 +9,9 @@ _COUNTED = re.compile(r"(?:\[[\d:]+-[\d:]+\] )?[\d,]+ entr(?:y|ies)\b.*\.")
 _TITLE = re.compile(r"\*\*[^*]+\*\*")
 _NAMES = re.compile(r"\*\*(?:Projects|Tags|Actions|Tools)\*\*: .*\([\d,]+\)(?: and \d+ more)?")
 _HEADING = re.compile(r"\*\*(?P<headed>[^*]+)\*\*: ?(?P<rest>.*)|(?P<plain>Milestones|Blockers):")
-_LINE = re.compile(r"(?:[•*-] )?(?:\[(?P<when>\d{4}-\d\d-\d\d|\d\d:\d\d)\] )?(?P<text>.*)")
+_LINE = re.compile(
+    r"(?:[•*-] )?(?:\[(?P<when>\d{4}-\d\d-\d\d|\d\d:\d\d(?:-\d\d:\d\d)?)\] )?(?P<text>.*)"
+)
 FIGURES = "Figures"
 """The heading of the numbers that entries carried."""
 
@@ -47,6 +49,14 @@ def first_sentence(content: str) -> str:
     """The sentence that names a period: the first one that is no figure; empty for none."""
     said = (x.lines[0].text for x in parts_of(content) if x.heading != FIGURES)
     return next(said, "")
+
+
+def sentences(text: str) -> str:
+    """The sentences of a summary one behind the other; of one with bullets what stands at these."""
+    lines = [line.strip() for line in text.splitlines()]
+    said = [line for line in lines if line.startswith("• ")] or lines
+    read = (_LINE.fullmatch(line) for line in said if not _is_counted(line))
+    return " ".join(found["text"] for found in read if found and found["text"])
 
 
 def _is_counted(line: str) -> bool:

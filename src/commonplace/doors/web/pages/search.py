@@ -21,7 +21,9 @@ from commonplace.core.text import EXCERPT_STEP, excerpt, excerpt_start, opening
 from commonplace.core.values import Filter
 from commonplace.doors.web.pages.entry import split_head
 from commonplace.doors.web.visit import WebPage
+from commonplace.journals.timeline.entry import ROLLUP_TYPES, indexed_kinds
 from commonplace.search.folding import Fitting
+from commonplace.verbs.timeline.layout import sentences
 from commonplace.verbs.times import read_as_of
 
 if TYPE_CHECKING:
@@ -154,8 +156,6 @@ def _read(visit: Visit) -> _Form:
 
 def _within(visit: Visit, service: RecallService, form: _Form) -> tuple[Filter, str]:
     """What a search may look at; and a sentence on a project that nobody knows."""
-    from commonplace.journals.timeline.entry import indexed_kinds
-
     within = Filter(
         journals=form.journals,
         kinds=indexed_kinds(form.kinds),
@@ -276,7 +276,7 @@ def _folded(
             found.append((ref, None, ref))
         else:
             text = split_head(page.ref, visit.shown_opening(page.text, EXCERPT))[1]
-            found.append((ref, page.at, text))
+            found.append((ref, page.at, _said(page.kind, text)))
     return found
 
 
@@ -297,11 +297,16 @@ def _hit(visit: Visit, hit: Hit, about: str) -> dict[str, object]:
         "doc": doc,
         "at": doc.at,
         "place": visit.place(doc.journal, doc.scope),
-        "text": _excerpt(visit, doc.own_text, about),
+        "text": _excerpt(visit, _said(doc.kind, doc.own_text), about),
         "about": about,
         "legs": [(name, share) for name, share in hit.legs.items() if round(share, 3)],
         "also": hit.also,
     }
+
+
+def _said(kind: str, text: str) -> str:
+    """What an entry says; of a summary its sentences, without what it is laid out with."""
+    return sentences(text) if kind in ROLLUP_TYPES.values() else text
 
 
 def _excerpt(visit: Visit, text: str, about: str) -> str:
