@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_COUNTED = re.compile(r"(?:\[[\d:]+-[\d:]+\] )?[\d,]+ entr(?:y|ies)\b.*\.")
+_COUNTED = re.compile(
+    r"(?:\[[\d:]+-[\d:]+\] )?[\d,]+ entr(?:y|ies)\b.*\."
+    r"|\*\*(?:Projects|Tags|Actions|Tools)\*\*: .*\([\d,]+\)(?: and \d+ more)?"
+)
 _TITLE = re.compile(r"\*\*[^*]+\*\*")
-_NAMES = re.compile(r"\*\*(?:Projects|Tags|Actions|Tools)\*\*: .*\([\d,]+\)(?: and \d+ more)?")
 _HEADING = re.compile(r"\*\*(?P<headed>[^*]+)\*\*: ?(?P<rest>.*)|(?P<plain>Milestones|Blockers):")
 _LINE = re.compile(
     r"(?:[•*-] )?(?:\[(?P<when>\d{4}-\d\d-\d\d|\d\d:\d\d(?:-\d\d:\d\d)?)\] )?(?P<text>.*)"
@@ -34,7 +36,7 @@ def parts_of(content: str) -> list[SummaryPart]:
     """What a summary says, without its title, what is counted in it and whom it names."""
     parts = [SummaryPart("", [])]
     for number, line in enumerate(each.strip() for each in content.splitlines()):
-        if (not number and _TITLE.fullmatch(line)) or _is_counted(line):
+        if (not number and _TITLE.fullmatch(line)) or _COUNTED.fullmatch(line):
             continue
         said = line
         if headed := _HEADING.fullmatch(line):
@@ -47,17 +49,12 @@ def parts_of(content: str) -> list[SummaryPart]:
 
 def first_sentence(content: str) -> str:
     """The sentence that names a period: the first one that is no figure; empty for none."""
-    said = (x.lines[0].text for x in parts_of(content) if x.heading != FIGURES)
-    return next(said, "")
+    return next((x.lines[0].text for x in parts_of(content) if x.heading != FIGURES), "")
 
 
 def sentences(text: str) -> str:
     """The sentences of a summary one behind the other; of one with bullets what stands at these."""
     lines = [line.strip() for line in text.splitlines()]
     said = [line for line in lines if line.startswith("• ")] or lines
-    read = (_LINE.fullmatch(line) for line in said if not _is_counted(line))
+    read = (_LINE.fullmatch(line) for line in said if not _COUNTED.fullmatch(line))
     return " ".join(found["text"] for found in read if found and found["text"])
-
-
-def _is_counted(line: str) -> bool:
-    return bool(_COUNTED.fullmatch(line) or _NAMES.fullmatch(line))
