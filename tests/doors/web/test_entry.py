@@ -414,6 +414,17 @@ def test_a_field_that_is_refused_loses_nothing(world, browser, ref):
     assert "Deployed" in world.app.amend.read_text(ref).text
 
 
+def test_the_fields_of_two_tabs(world, browser, ref):
+    """What the first one saved stands beside what the second one typed, tags and time too."""
+    form = form_of(browser.get("/entry/edit", params={"ref": ref}))
+    browser.post("/entry/save", data={**form, "text": "of the first", "tags": "zoo"})
+    refused = browser.post("/entry/save", data={**form, "text": "of the second", "tags": "sea"})
+    assert refused.status_code == 409
+    assert 'value="sea"' in refused.text
+    beside = words_of(refused).partition("What it says now")[2]
+    assert beside.endswith("of the first Tags, with commas zoo")
+
+
 def test_a_private_entry_is_edited_by_its_headings(world, browser):
     """Each a field; no head of a file is shown, and none is written by what was typed."""
     texts = {"feelings": "calm", "reflections": "the quay is dry"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -197,7 +198,9 @@ def _typed(visit: Visit, ref: str) -> tuple[list[tuple[str, str]], Mapping[Field
     texts, headings = visit.typed_texts(ref), visit.form.get("heading", [])
     parts = [*zip(headings, texts, strict=True)] if len(headings) == len(texts) else []
     shown = visit.value("fields").split(",")
-    return parts or [("", texts[-1])], {x: visit.value(x) for x in get_args(Field) if x in shown}
+    sent = {*visit.form, "done"}  # a box that is not ticked is not sent
+    names = [x for x in get_args(Field) if x in shown and x in sent]
+    return parts or [("", texts[-1])], {x: visit.value(x) for x in names}
 
 
 def _joined(parts: Sequence[tuple[str, str]]) -> str:
@@ -295,6 +298,11 @@ def _form(
     problem: CommonplaceError | None = None,
 ) -> WebPage:
     successor = _successor(visit, found.ref) if problem and is_new else ""
+    theirs: EntryFields = {}
+    if problem and not is_new:
+        with suppress(CommonplaceError):
+            now = _fields(visit, found.ref)
+            theirs = {x: y for x, y in now.items() if y != fields.get(x, y)}
     return WebPage(
         template="edit.html",
         title="Write what holds now" if is_new else "Correct",
@@ -303,6 +311,7 @@ def _form(
             "parts": [(heading, visit.form_text(found.ref, text)) for heading, text in parts],
             "fields": fields,
             "now": visit.shown(_joined(_parts(found))) if not successor else "",
+            "theirs": theirs,
             "is_new": is_new,
             "successor": successor,
             "problem": problem.explained(shows_paths=visit.shows_paths) if problem else "",
