@@ -35,7 +35,7 @@ const expect = async (what, is) => {
   }
 };
 const says = (query, words) => expect(`${query} says ${words}`, () => page.$eval(query, (x, words) => x.textContent.includes(words), words));
-const rows = (number) => expect(`${number} rows are new`, async () => (await count("li[data-ref]")) === number);
+const rows = (number) => expect(`${number} rows are new`, async () => (await count("section[aria-labelledby=new] li[data-ref]")) === number);
 
 await page.goto(given.link);
 for (const path of given.paths) {
@@ -52,7 +52,7 @@ for (const path of given.paths) {
 
 // Today and the box, by keys alone.
 await see("/");
-const news = await count("li[data-ref]");
+const news = await count("section[aria-labelledby=new] li[data-ref]");
 await rows(news);
 await page.keyboard.press("ArrowDown");
 await page.keyboard.press("k");

@@ -23,6 +23,7 @@ from tests.doors.web.test_browser import (
     log,
     serve,  # noqa: F401  a fixture
 )
+from tests.patience import PATIENCE_S
 
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox") or ""
 TOOLS = AXE.parents[1]
@@ -58,7 +59,10 @@ def test_the_pages_in_firefox(serve, tmp_path, dark):
         "patience_ms": MS,
     }
     walked = subprocess.run(
-        ["node", str(WALK), json.dumps(given)], capture_output=True, text=True, timeout=MS / 100
+        ["node", str(WALK), json.dumps(given)],
+        capture_output=True,
+        text=True,
+        timeout=10 * PATIENCE_S,
     )
     assert walked.returncode == 0, walked.stderr
     assert walked.stdout.splitlines() == []
