@@ -21,7 +21,7 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 
 ROOT = Path(__file__).parent.parent
-WIDTH, HEIGHT = 1100, 720
+WIDTH, HEIGHT = 1280, 800
 ENTRIES = 420
 DID = ("Deployed", "Fixed a race in", "Rewrote", "Measured", "Reviewed", "Wrote tests for", "Moved")
 WHAT = (
