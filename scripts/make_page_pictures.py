@@ -23,7 +23,15 @@ from commonplace.config.settings import read_settings
 ROOT = Path(__file__).parent.parent
 WIDTH, HEIGHT = 1280, 800
 ENTRIES = 420
-DID = ("Deployed", "Fixed a race in", "Rewrote", "Measured", "Reviewed", "Wrote tests for", "Moved")
+DID = (
+    "Deployed",
+    "Fixed a race in",
+    "Rewrote",
+    "Measured",
+    "Reviewed",
+    "Wrote tests for",
+    "Documented",
+)
 WHAT = (
     *("the exporter", "the login form", "billing", "the search box", "staging", "the nightly job"),
     *("the migration", "the release notes"),

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 MOST_NEW = 60
 """Entries that are listed as new, and as many sessions; of more there is a count."""
 
-MOST_ASKED = 3
-"""Cards of a project that ask what replaces what: an answer brings the next."""
+MOST_ASKED = 1
+"""Cards of a project that ask what replaces what: an answer brings the next one."""
 
 MANY_KEPT = 500
 """Marks of what was seen one by one, from which on an instant is looked for in their place."""
