@@ -6,6 +6,7 @@ Law: a chart is never the only place of a figure: the words beside it, or its ti
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup, escape
@@ -37,19 +38,13 @@ def shares(parts: Sequence[tuple[str, float]], *, whole: float = 1.0) -> Markup:
     ).format(said, _WIDTH, _HEIGHT, _WIDTH, _HEIGHT, _WIDTH, _HEIGHT, Markup("").join(drawn))
 
 
-class DayCell(NamedTuple):
-    """A day of a heatmap: how full it is (0 to 4), what is said of it, and where it leads."""
-
-    day: date
-    heat: int
-    said: str
-    link: str
+def day_in_full(day: date) -> str:
+    """A day in words: `Monday, 23 November 2026`."""
+    return f"{day:%A}, {day.day} {day:%B} {day.year}"
 
 
 _SIDE, _STEP, _TOP, _LEFT = 11, 14, 18, 30
 _DAYS = ((0, "Mon"), (2, "Wed"), (4, "Fri"))
-
-
 _SHADES = 4
 
 
@@ -67,28 +62,34 @@ def shades(counts: Sequence[int]) -> list[int]:
     return [shade(count) if count else 0 for count in counts]
 
 
-def heatmap(days: Sequence[DayCell | None]) -> Markup:
-    """Days as squares, a column for each week; the first is a Monday, None for one left out.
+def heatmap(first: date, counts: Sequence[int], link: str) -> Markup:
+    """Days as squares, a column for each week from Monday on, as dark as they are full.
 
-    Its days are links for those who point; whoever types or listens has the calendar.
+    Its days are links for a mouse; a keyboard or a screen reader has those of the calendar.
+
+    Args:
+        first: The first day.
+        counts: The entries of that day and of each after it.
+        link: The address of a day, less its key.
     """
     drawn: list[Markup] = []
-    for place, each in enumerate(days):
-        if each is None:
-            continue
-        column, row = divmod(place, 7)
-        if each.day.day == 1:
-            drawn.append(_label(_LEFT + column * _STEP, _TOP - 6, f"{each.day:%b}"))
+    base = escape(link)
+    for place, (count, shade) in enumerate(zip(counts, shades(counts), strict=True)):
+        day = first + timedelta(days=place)
+        column, row = divmod(first.weekday() + place, 7)
+        if day.day == 1:
+            drawn.append(_label(_LEFT + column * _STEP, _TOP - 6, f"{day:%b}"))
         # The first page waits for a year of these: f-strings are 8 times as fast.
         drawn.append(
-            Markup(  # noqa: S704  every value that is not a number is escaped here
-                f'<a href="{escape(each.link)}" tabindex="-1"><rect class="heat-{each.heat:d}" '
+            Markup(  # noqa: S704  every value that is not a number or a date is escaped above
+                f'<a href="{base}{day.isoformat()}" tabindex="-1"><rect class="heat-{shade:d}" '
                 f'x="{_LEFT + column * _STEP}" y="{_TOP + row * _STEP}" width="{_SIDE}" '
-                f'height="{_SIDE}" rx="2"><title>{escape(each.said)}</title></rect></a>'
+                f'height="{_SIDE}" rx="2"><title>{day_in_full(day)}: {count:,}</title></rect></a>'
             )
         )
     drawn += [_label(0, _TOP + row * _STEP + 9, name) for row, name in _DAYS]
-    width, height = _LEFT + (len(days) + 6) // 7 * _STEP, _TOP + 7 * _STEP
+    columns = (first.weekday() + len(counts) + 6) // 7
+    width, height = _LEFT + columns * _STEP, _TOP + 7 * _STEP
     return Markup(
         '<svg class="chart heatmap" aria-hidden="true" viewBox="0 0 {} {}" width="{}" height="{}">'
         "{}</svg>"

@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from commonplace.core.clock import render_instant
-from commonplace.core.text import asked_spans, shown_now
+from commonplace.core.text import asked_spans, counted, shown_now
 from commonplace.doors.web.charts import shares
 from commonplace.doors.web.markdown import to_html, to_words
 from commonplace.doors.web.visit import Address
@@ -57,6 +57,7 @@ def environment() -> Environment:
     made.filters["day"] = day_of
     made.filters["day_name"] = day_name
     made.filters["by_day"] = by_day
+    made.filters["counted"] = counted
     made.filters["marked"] = marked
     made.globals["shares"] = shares
     made.globals["once"] = lambda: token_hex(8)

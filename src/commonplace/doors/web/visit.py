@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 from commonplace.core.fence import visible
 from commonplace.core.redact import Hidden
 from commonplace.core.text import opening, shown_now
@@ -175,6 +175,10 @@ class Visit(Struct, frozen=True, kw_only=True):
         shown = self.shown(text[:screened])
         return shown[: len(shown) // 2]
 
+    def explained(self, problem: CommonplaceError | None) -> str:
+        """Why something was refused, as far as who looks may know it; empty for no problem."""
+        return problem.explained(shows_paths=self.shows_paths) if problem else ""
+
     @property
     def shows_paths(self) -> bool:
         """Whether who looks may know where on this machine something lies."""
@@ -223,6 +227,13 @@ class Visit(Struct, frozen=True, kw_only=True):
                     f"Unknown journal: {opening(name, 60)!r}.", hint=f"Use {', '.join(known)}."
                 )
         return named
+
+
+def status_of(problem: CommonplaceError | None, refused: int = 409) -> int:
+    """The status of a form: 200, or why it is shown again; refused: where it cannot be as it is."""
+    if problem is None:
+        return 200
+    return 503 if isinstance(problem, Unavailable) else refused
 
 
 class WebPage(Struct, frozen=True, kw_only=True):

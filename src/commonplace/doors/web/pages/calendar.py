@@ -21,7 +21,7 @@ from commonplace.core.clock import period as period_at
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import counted, opening
 from commonplace.core.values import Filter, Interval
-from commonplace.doors.web.charts import DayCell, heatmap, shades
+from commonplace.doors.web.charts import day_in_full, heatmap, shades
 from commonplace.doors.web.visit import Redirect, WebPage
 from commonplace.journals.timeline.entry import JOURNAL, find_rollup_key, names_of
 from commonplace.verbs.timeline.layout import FIGURES, first_sentence, parts_of
@@ -111,7 +111,10 @@ def period(visit: Visit) -> WebPage:
         "name": name_of(interval, level, zone),
         "before": _before(interval.start, level, zone),
         "after": _named(interval.end, level, zone),
-        "above": _above(interval, level, zone),
+        "above": [
+            (visit.url("period", key=wider, journal=journals), called)
+            for wider, called in _above(interval, level, zone)
+        ],
         "journals": [each.name for each in visit.app.journals],
         "chosen": journals,
         "total": sum(part.count for part in parts),
@@ -165,7 +168,7 @@ def name_of(interval: Interval, level: Level, zone: tzinfo) -> str:
             year, week, _ = day.isocalendar()
             return f"Week {week} of {year}"
         case "day":
-            return f"{day:%A}, {day.day} {day:%B} {day.year}"
+            return day_in_full(day)
         case "hour":
             local = to_local(interval.start, zone)
             return f"{day:%a} {day.day} {day:%b} {day.year}, {local:%H:%M}"
@@ -229,15 +232,8 @@ def _year(visit: Visit, year: Interval, within: Filter) -> Any:
     """The days of a year as a chart, whose columns are weeks."""
     spans = [*periods_in(year, "day", visit.zone)]
     counts = visit.app.recall.service().count_in(spans, within=within)
-    link = visit.url("period", key="")  # made once: a year of them takes 20 ms
-    days: list[DayCell | None] = []
-    for span, count, shade in zip(spans, counts, shades(counts), strict=True):
-        assert span.start is not None
-        day = day_of(span.start, visit.zone)
-        said = f"{day:%A}, {day.day} {day:%B} {day.year}: {count:,}"
-        days.append(DayCell(day=day, heat=shade, said=said, link=f"{link}{day.isoformat()}"))
-    first = day_of(year.start or visit.now, visit.zone)
-    return heatmap([*[None] * first.weekday(), *days])
+    assert year.start is not None
+    return heatmap(day_of(year.start, visit.zone), counts, visit.url("period", key=""))
 
 
 def _weeks(

@@ -7,12 +7,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
+from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import EditableText, EntryPreview
 from commonplace.doors.web.guard import check_writes
 from commonplace.doors.web.markdown import to_words
-from commonplace.doors.web.visit import Redirect, WebPage
+from commonplace.doors.web.visit import Redirect, WebPage, status_of
 from commonplace.journals.private.format import is_category
 from commonplace.journals.private.markdown import split_frontmatter, split_sections
 from commonplace.journals.timeline.entry import find_rollup_key
@@ -143,7 +143,7 @@ def split_head(ref: str, text: str) -> tuple[str, str]:
 def edit(visit: Visit) -> WebPage:
     """What an entry says and has in a form, to be edited or superseded."""
     check_writes(visit.visitor)
-    found = _editable(visit, ref_of(visit))
+    found = visit.app.amend.read_text(ref_of(visit))
     # What its journal never alters is corrected by what takes its place.
     is_new = visit.value("as") == "supersede" or found.verbs[:1] == ("supersede",)
     _check_may(found, "supersede" if is_new else "edit")
@@ -228,7 +228,7 @@ def _successor(visit: Visit, ref: str) -> str:
 def ask_delete(visit: Visit) -> WebPage:
     """Ask before an entry is deleted."""
     check_writes(visit.visitor)
-    found = _editable(visit, ref_of(visit))
+    found = visit.app.amend.read_text(ref_of(visit))
     _check_may(found, "delete")
     return WebPage(
         template="delete.html",
@@ -314,16 +314,16 @@ def _form(
             "theirs": theirs,
             "is_new": is_new,
             "successor": successor,
-            "problem": problem.explained(shows_paths=visit.shows_paths) if problem else "",
+            "problem": visit.explained(problem),
         },
-        status=(503 if isinstance(problem, Unavailable) else 409) if problem else 200,
+        status=status_of(problem),
     )
 
 
 def _now(visit: Visit, ref: str) -> EditableText:
     """The entry of a ref now; without text where it can no longer be read."""
     try:
-        return _editable(visit, ref)
+        return visit.app.amend.read_text(ref)
     except CommonplaceError:
         return EditableText(ref=ref, text="", version=visit.value("version"))
 
@@ -333,7 +333,7 @@ def _verbs(visit: Visit, ref: str) -> Sequence[AmendVerb]:
     if not visit.visitor.may_write:
         return ()
     try:
-        return _editable(visit, ref).verbs
+        return visit.app.amend.read_text(ref).verbs
     except CommonplaceError:
         return ()
 
@@ -346,10 +346,6 @@ def _check_may(found: EditableText, verb: AmendVerb) -> None:
             f"{opening(found.ref, 100)} cannot be {done}.",
             hint="The page of the entry shows what can be done with it.",
         )
-
-
-def _editable(visit: Visit, ref: str) -> EditableText:
-    return visit.app.amend.read_text(ref)
 
 
 def ref_of(visit: Visit) -> str:

@@ -77,7 +77,7 @@ def examine(visit: Visit) -> WebPage:
     return WebPage(
         template="doctor.html",
         title="Doctor",
-        values={"current": "health", "report": report, "done": None},
+        values={"current": "health", "report": report},
     )
 
 

@@ -6,9 +6,9 @@ import difflib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound
 from commonplace.core.text import body_of, first_words
-from commonplace.doors.web.visit import Redirect, WebPage
+from commonplace.doors.web.visit import Redirect, WebPage, status_of
 from commonplace.journals.notebook.format import parse_file
 from commonplace.journals.notebook.names import file_of
 
@@ -54,7 +54,7 @@ def notebook(visit: Visit) -> WebPage:
     except NotFound as exc:
         if inside:
             raise
-        values["missing"] = exc.explained(shows_paths=visit.shows_paths)
+        values["missing"] = visit.explained(exc)
         values["is_elsewhere"] = bool(exc.place)
     values |= {"current": "notebook", "inside": inside, "start": start, "size": MOST}
     return WebPage(template="notebook.html", title=inside or "Notebook", values=values)
@@ -169,10 +169,10 @@ def _clash_page(
             "theirs": visit.shown(found.theirs) if found else "",
             "text": visit.form_text(f"settle:{name}", text),
             "begin": begin,
-            "problem": problem.explained(shows_paths=visit.shows_paths) if problem else "",
+            "problem": visit.explained(problem),
             "is_over": isinstance(problem, NotFound),
         },
-        status=(503 if isinstance(problem, Unavailable) else 409) if problem else 200,
+        status=status_of(problem),
     )
 
 

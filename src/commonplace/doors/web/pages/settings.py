@@ -27,7 +27,7 @@ from commonplace.doors.shown_settings import (
     typed_text,
     value_of,
 )
-from commonplace.doors.web.visit import Redirect, UndoOffer, WebPage
+from commonplace.doors.web.visit import Redirect, UndoOffer, WebPage, status_of
 
 if TYPE_CHECKING:
     from commonplace.config.table import Setting, Settings
@@ -91,14 +91,11 @@ def _page(
 ) -> WebPage:
     """All of them. refused: The key of one that was not set, to `typed`, because of a problem."""
     read, why = _read(visit)
-    wrong = problem or why
     sections: dict[str, list[dict[str, Any]]] = {}
     for row in SETTINGS:
-        title = _title(row.key.rpartition(".")[0])
+        name = row.key.rpartition(".")[0]
+        title = _SECTIONS.get(name, name.capitalize())
         sections.setdefault(title, []).append(_row(visit, row, read))
-    status = 200
-    if problem is not None:
-        status = 503 if isinstance(problem, Unavailable) else 400
     return WebPage(
         template="settings.html",
         title="Settings",
@@ -108,9 +105,9 @@ def _page(
             "file": str(user_file()),
             "refused": refused,
             "typed": typed,
-            "problem": wrong.explained(shows_paths=True) if wrong else "",
+            "problem": visit.explained(problem or why),
         },
-        status=status,
+        status=status_of(problem, refused=400),
     )
 
 
@@ -159,8 +156,4 @@ def _cwd() -> Path:
     try:
         return Path.cwd()
     except OSError as exc:
-        raise Unavailable("The working directory is gone.", hint="Start the page anew.") from exc
-
-
-def _title(section: str) -> str:
-    return _SECTIONS.get(section, section.capitalize())
+        raise Unavailable("The working directory is gone.", hint="Start the page again.") from exc

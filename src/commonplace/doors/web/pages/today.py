@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from commonplace.core.clock import day_of, start_of_day
+from commonplace.core.clock import day_of, periods_in, start_of_day
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Filter, Interval
 from commonplace.doors.last_examination import find_examination
-from commonplace.doors.web.charts import DayCell, heatmap, shades
+from commonplace.doors.web.charts import heatmap
 from commonplace.doors.web.pages.entry import ref_of, split_head
 from commonplace.doors.web.visit import Redirect, UndoOffer, WebPage, offer_to_delete
 from commonplace.journals.memory.entry import parse_ref, version_of
@@ -26,6 +25,7 @@ from commonplace.verbs.brief.service import without_mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
 
     from commonplace.core.values import Hit
     from commonplace.doors.web.visit import Visit
@@ -47,7 +47,7 @@ def home(visit: Visit) -> WebPage:
     service = visit.app.today()
     news = service.news()
     within = service.recall.written(Filter())
-    days = _days(visit, within)
+    first, counts = _last_year(visit, within)
     briefs = service.briefs()
     folder = visit.app.settings.work_folder
     here = "" if folder is None else service.root_of(str(folder))
@@ -67,8 +67,8 @@ def home(visit: Visit) -> WebPage:
             "waiting": service.waiting(),
             "problems": examination.report.problems if examination else [],
             "examined": examination.at if examination else None,
-            "chart": heatmap([cell for cell, _ in days]),
-            "total": sum(count for _, count in days),
+            "chart": heatmap(first, counts, visit.url("period", key="")),
+            "total": sum(counts),
         },
     )
 
@@ -232,24 +232,12 @@ def _open(visit: Visit, thing: OpenThing, here: str) -> dict[str, Any]:
     }
 
 
-def _days(visit: Visit, within: Filter) -> list[tuple[DayCell, int]]:
-    """The days of the last year, each with the number of its entries."""
-    last = day_of(visit.now, visit.zone)
-    first = last - timedelta(days=last.weekday(), weeks=WEEKS - 1)
-    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
-    starts = [start_of_day(day, visit.zone) for day in [*days, last + timedelta(days=1)]]
-    spans = [Interval(start=start, end=end) for start, end in pairwise(starts)]
-    counts = visit.app.recall.service().count_in(spans, within=within)
-    link = visit.url("period", key="")  # made once: a year of them takes 20 ms
-    return [
-        (
-            DayCell(
-                day=day,
-                heat=heat,
-                said=f"{day:%A}, {day.day} {day:%B} {day.year}: {count}",
-                link=f"{link}{day.isoformat()}",
-            ),
-            count,
-        )
-        for day, count, heat in zip(days, counts, shades(counts), strict=True)
-    ]
+def _last_year(visit: Visit, within: Filter) -> tuple[date, Sequence[int]]:
+    """The first day of the last year, a Monday, and the number of entries of each day since."""
+    zone, today = visit.zone, day_of(visit.now, visit.zone)
+    first = today - timedelta(days=today.weekday(), weeks=WEEKS - 1)
+    year = Interval(
+        start=start_of_day(first, zone), end=start_of_day(today + timedelta(days=1), zone)
+    )
+    days = [*periods_in(year, "day", zone)]
+    return first, visit.app.recall.service().count_in(days, within=within)

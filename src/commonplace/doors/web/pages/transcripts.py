@@ -43,7 +43,7 @@ def sessions(visit: Visit) -> WebPage:
         "project": project,
         "client": client,
         "when": visit.value("when"),
-        "days": [],
+        "sessions": [],
         "clients": [],
         "projects": [],
         "titles": CLIENTS,
@@ -55,7 +55,7 @@ def sessions(visit: Visit) -> WebPage:
         listed = service.find_sessions(
             when=visit.value("when"), project=project, client=client, limit=LISTED, start=start
         )
-        rows: list[dict[str, Any]] = [
+        values["sessions"] = [
             {
                 "ref": each.ref,
                 "client": CLIENTS.get(each.client, each.client),
@@ -66,8 +66,6 @@ def sessions(visit: Visit) -> WebPage:
             }
             for each, title in listed.sessions
         ]
-        by_day = groupby(rows, lambda row: row["at"].astimezone(visit.zone).date())
-        values["days"] = [(day, list(of_day)) for day, of_day in by_day]
         values["has_more"] = listed.has_more
     return WebPage(template="sessions.html", title="Transcripts", values=values)
 

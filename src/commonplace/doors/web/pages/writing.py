@@ -8,11 +8,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavailable
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid
 from commonplace.core.text import opening
 from commonplace.doors.web.box import FIELDS, FORM, KINDS, find_kind
 from commonplace.doors.web.guard import check_writes
-from commonplace.doors.web.visit import Redirect, WebPage, offer_to_delete
+from commonplace.doors.web.visit import Redirect, WebPage, offer_to_delete, status_of
 from commonplace.verbs.amend import names_in
 from commonplace.verbs.chronicle.leading_time import split_time
 from commonplace.verbs.today.draft import CHOSEN, DraftText
@@ -68,7 +68,7 @@ def write(visit: Visit) -> Redirect | WebPage:
         draft.keep(typed)
     except CommonplaceError as exc:
         if act != "write":  # the next page would not have it
-            return _refused(visit, typed, exc)
+            return _form(visit, typed, problem=exc, status=status_of(exc, refused=400))
     if act in {"find", "editor"}:
         asked = {"q": opening(typed.text, _QUESTION)} if act == "find" else {}
         return Redirect(to=visit.url("search" if act == "find" else "editor", **asked))
@@ -78,22 +78,17 @@ def write(visit: Visit) -> Redirect | WebPage:
         kind, text = _kind_of(typed)
         answer = _write(visit, kind, text, typed)
     except CommonplaceError as exc:
-        return _refused(visit, typed, exc)
+        # The form is shown again with what was typed: no draft may be there to hold it.
+        return _form(visit, typed, problem=exc, status=status_of(exc, refused=400))
     notes = list(answer.facts.get("notes", ()))
     try:
         draft.drop()
     except CommonplaceError as exc:
-        why = exc.explained(shows_paths=visit.shows_paths)
+        why = visit.explained(exc)
         notes.append(f"What was in the box could not be cleared: {why}")
     visit.app.today().seen.keep_written(answer.written, visit.app.clock())  # its writer has seen it
     said = kind.done.format(opening(visit.shown(text), _SAID))
     return Redirect(to=visit.url("home"), notes=(said, *notes), offer=_offer(answer, kind))
-
-
-def _refused(visit: Visit, typed: DraftText, problem: CommonplaceError) -> WebPage:
-    """The form again with what was typed, whatever went wrong: no draft may be there to hold it."""
-    status = 503 if isinstance(problem, Unavailable) else 400
-    return _form(visit, typed, problem=problem, status=status)
 
 
 def _question(typed: DraftText) -> str:
@@ -194,7 +189,7 @@ def _form(
             "all_kinds": KINDS,
             "kind": kind or KINDS[0],
             "preview": visit.shown(text) if preview else "",
-            "problem": problem.explained(shows_paths=visit.shows_paths) if problem else "",
+            "problem": visit.explained(problem),
         },
         status=status,
     )
