@@ -615,3 +615,61 @@ def test_a_child_that_ends_closes_nothing_of_its_parents(tmp_path: Path) -> None
     command = [sys.executable, "-W", "ignore", "-c", FORKED, str(tmp_path / "data")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert (done.stderr, done.returncode) == ("", 0)
+
+
+FORKED_AND_USED = """
+import os, sys
+from commonplace import Chronicle, Memory, Private, Timeline, Unavailable
+from commonplace_testing import HashingEncoder, ReadySlot
+
+def opened():
+    first = Memory("ann", home=sys.argv[1], encoder=ReadySlot(HashingEncoder()))
+    return [first, *(first.beside("ann", each) for each in (Chronicle, Private, Timeline))]
+
+def saved(journal, text):
+    if isinstance(journal, Private):
+        return journal.save_entry("feelings", text)
+    if isinstance(journal, Chronicle):
+        return journal.save_entry(text)
+    return journal.save_message("user", text)
+
+ours = opened()
+for each in ours:
+    saved(each, "harbour")
+child = os.fork()
+if not child:
+    afresh = opened() if sys.argv[2] == "afresh" else ours
+    for each in afresh:
+        try:
+            print("kept", saved(each, "the quiet gate"), flush=True)
+        except Unavailable as exc:
+            print("refused", exc.message, exc.hint, flush=True)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+for each in ours:
+    print("ours", saved(each, "the loud gate"))
+    each.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork there")
+@pytest.mark.parametrize("opened", ["before", "afresh"])
+def test_a_child_loses_no_entry_to_its_parents_close(opened: str, tmp_path: Path) -> None:
+    """What it is told was kept is there after the parent's end, and all else is refused."""
+    command = [sys.executable, "-W", "ignore", "-c", FORKED_AND_USED, str(tmp_path), opened]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
+    said = [line.partition(" ")[::2] for line in done.stdout.splitlines()]
+    refused = [text for act, text in said if act == "refused"]
+    assert len(refused) >= (3 if opened == "afresh" else 4)
+    assert all("was forked" in text and "`spawn`" in text for text in refused)
+    journals: dict[str, type[Memory | Chronicle | Private | Timeline]] = {
+        "memory": Memory,
+        "chronicle": Chronicle,
+        "private": Private,
+        "timeline": Timeline,
+    }
+    for ref in (text for act, text in said if act != "refused"):
+        made, slot = journals[ref.partition(":")[0]], ReadySlot(HashingEncoder())
+        with made("ann", home=tmp_path, encoder=slot) as journal:
+            assert journal.get(ref).text

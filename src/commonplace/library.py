@@ -328,9 +328,14 @@ class Library(ABC, Generic[_Service]):
     @property
     def service(self) -> _Service:
         """What works with this owner's journal; opened at the first use. Raises: Unavailable."""
+        name = type(self).__name__.lower()
+        if self._service is not None and self._process != os.getpid():  # its threads are not here
+            raise Unavailable(
+                f"This {name} was opened before this process was forked from another.",
+                hint="Close it before the fork, or start the process by `spawn`.",
+            )
         with self._lock:
             if self._closed:
-                name = type(self).__name__.lower()
                 raise Unavailable(f"This {name} is closed.", hint="Open it again.")
             if self._service is None:
                 self._service = self._open()

@@ -29,6 +29,8 @@ EXPIRING, REPLACED, SEEN = "expiring", "replaced", "seen"
 when their owner looked at them."""
 
 _NAME = "entries.json"
+_DAMAGE = (OSError, ArithmeticError, ValueError, TypeError, AttributeError, RecursionError)
+"""What reading a file raises that is none of ours: a number without end is an ArithmeticError."""
 
 
 class KeepsTimes(Protocol):
@@ -197,7 +199,7 @@ class TimeBook:
             return {str(ref): float(at) for ref, at in found.items()}
         except (FileNotFoundError, NotADirectoryError):
             return {}
-        except (OSError, ValueError, TypeError, AttributeError, RecursionError) as exc:
+        except _DAMAGE as exc:
             if self._folder.name != EXPIRING:
                 return {}
             raise Unavailable(

@@ -12,6 +12,7 @@ import threading
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, TypeAlias
+from weakref import WeakSet
 
 from commonplace.core.errors import Corrupted, Unavailable
 
@@ -339,11 +340,18 @@ class Using:
             _translate(exc, self._path)
 
 
+_PROCESS = os.getpid()
+_DATABASES: WeakSet[Database] = WeakSet()
+"""Those of this process, and of the ones that it was forked from."""
+
+
 class Database:
     """A database file with one connection a thread.
 
     open_connection: makes a connection where `connect` with its defaults is not what is wanted.
-    Not to be carried over a fork.
+    It is refused in a child that was forked since it was made, and so is any other of its file
+    there: SQLite takes the locks of the parent for its own, and once the parent closes the file,
+    what the child commits is gone.
     """
 
     def __init__(
@@ -354,6 +362,8 @@ class Database:
         self._lock = threading.Lock()
         self._held: dict[int, _Held] = {}
         self._closed = False
+        self._process = os.getpid()
+        _DATABASES.add(self)
 
     def connection(self) -> sqlite3.Connection:
         """The connection of the calling thread, opened at its first call.
@@ -387,6 +397,8 @@ class Database:
             return not self._held
 
     def _mine(self) -> _Held:
+        if self._process != os.getpid():  # asked before the lock, which a thread may hold for ever
+            self._refuse_forked()
         ident = threading.get_ident()
         with self._lock:
             held = self._held.get(ident)
@@ -397,6 +409,8 @@ class Database:
             alive = {thread.ident for thread in threading.enumerate()}
             for gone in [each for each in self._held if each not in alive]:
                 self._held.pop(gone).conn.close()
+        if self._process != _PROCESS:
+            self._refuse_inherited()
         held = _Held(self._open_connection(self.path))
         with self._lock:
             try:
@@ -406,6 +420,21 @@ class Database:
                 raise
             self._held[ident] = held
         return held
+
+    def _refuse_inherited(self) -> None:
+        """Refuse a file that was open when this process was forked."""
+        name = os.path.realpath(self.path)
+        for each in [*_DATABASES]:
+            inherited = each._process != self._process and each._held  # noqa: SLF001  of this class
+            if inherited and os.path.realpath(each.path) == name:
+                self._refuse_forked()
+
+    def _refuse_forked(self) -> None:
+        raise Unavailable(
+            "The database {place} was open when this process was forked from another.",
+            hint="Close it before the fork, or start the process by `spawn`.",
+            place=self.path,
+        )
 
     def _refuse_closed(self) -> None:
         if self._closed:

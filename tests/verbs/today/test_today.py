@@ -127,8 +127,9 @@ def test_taking_back_that_all_is_seen_leaves_what_was_kept(world):
         '{"": -1e12}',
         '{"": 4e9}',
         '{"": "x"}',
+        f'{{"": {"9" * 400}}}',
     ],
-    ids=["torn", "list", "deep", "nan", "inf", "huge", "early", "late", "word"],
+    ids=["torn", "list", "deep", "nan", "inf", "huge", "early", "late", "word", "endless"],
 )
 def test_a_broken_file_hides_nothing(world, content):
     """What was seen is then new again, and may be kept once more."""
