@@ -1,7 +1,13 @@
-"""A web service in which every user has a memory of their own: `uvicorn examples.fastapi_app:app`.
+"""A web service in which every user has a memory of their own.
 
-Whose memory it is says the login alone: no address, no field of a request, and no ref that someone
-guessed leads to what another user keeps.
+With fastapi and uvicorn installed beside Commonplace, in the folder of the clone:
+
+    NOTES_TOKENS="a-token=ann b-token=bob" uvicorn examples.fastapi_app:app
+    curl -H "Authorization: Bearer a-token" localhost:8000/entries --json '{"text": "I moved."}'
+    curl -H "Authorization: Bearer a-token" "localhost:8000/entries?question=did+I+move"
+
+Asked with `b-token`, the last answers `[]`. Whose memory it is says the login alone: no address, no
+field of a request, and no ref that someone guessed leads to what another user keeps.
 """
 
 from __future__ import annotations
@@ -56,6 +62,8 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Hold the model for as long as the service runs; every user's memory shares it."""
     # All of every user lies in this folder, even of one who calls themselves `me`.
     home = os.environ.get("NOTES_HOME", "notes-data")
+    pairs = os.environ.get("NOTES_TOKENS", "").split()
+    app.state.tokens = dict(pair.rsplit("=", 1) for pair in pairs)
     with Memory("service", home=home) as app.state.memory:
         yield
 
@@ -68,7 +76,7 @@ def user_of(
     request: Request, token: Annotated[HTTPAuthorizationCredentials, Depends(login)]
 ) -> str:
     """Who asks. Put your own login here; `app.state.tokens` maps tokens to users."""
-    tokens: dict[str, str] = getattr(request.app.state, "tokens", {})
+    tokens: dict[str, str] = request.app.state.tokens
     for known, user in tokens.items():
         if secrets.compare_digest(known.encode(), token.credentials.encode()):
             return f"user-{user}"

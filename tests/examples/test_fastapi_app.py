@@ -14,10 +14,9 @@ SAID = "My sister moved to Leipzig."
 @pytest.fixture
 def client(tmp_path, monkeypatch):
     monkeypatch.setenv("NOTES_HOME", str(tmp_path / "notes"))
+    monkeypatch.setenv("NOTES_TOKENS", "a-token=ann b-token=bob m-token=me")
     with TestClient(app) as opened:
-        app.state.tokens = {"a-token": "ann", "b-token": "bob", "m-token": "me"}
         yield opened
-    del app.state.tokens
 
 
 def as_user(letter):
