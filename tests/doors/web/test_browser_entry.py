@@ -64,7 +64,6 @@ def test_an_entry_by_keys(serve, chromium):
         page.keyboard.press("e")
         expect(page.get_by_label("Text")).to_be_focused()
         page.keyboard.press("Escape")
-        page.keyboard.press("Escape")
         expect(page.locator("h1")).to_have_text("The berth")
         page.keyboard.press("e")
         page.get_by_label("Text").fill("The berth is where it was")

@@ -160,8 +160,9 @@ const help = () => {
   dialog.showModal();
 };
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && event.target.closest("main textarea, main input")) return event.target.blur();
-  if (isTyping(event)) return;
+  const left = event.key === "Escape" && event.target.closest("main textarea, main input");
+  if (left) left.blur();
+  else if (isTyping(event)) return;
   const row = document.querySelector(".rows > li.selected:not([hidden])");
   const press = (key) => {
     const named = `[data-key="${key}"]`;
@@ -184,7 +185,7 @@ document.addEventListener("keydown", (event) => {
   };
   if (event.key === "Enter" && row && event.target === document.body) does.Enter = does.o;
   if (!does[event.key]) return;
-  event.preventDefault();
+  if (!left) event.preventDefault();
   does[event.key]();
 });
 
