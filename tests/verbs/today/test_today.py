@@ -143,6 +143,15 @@ def test_a_broken_file_hides_nothing(world, content):
     assert service.news().count == 0
 
 
+def test_what_is_too_long_to_be_a_ref_is_not_noted(world):
+    """As a form may send it: each page would read it again."""
+    seen = world.open().today().seen
+    seen.keep(["chronicle:" + "x" * 100_000, "chronicle:y"], world.clock())
+    seen.propose("chronicle:" + "x" * 100_000, "chronicle:y", world.clock())
+    state = seen.read(world.clock())
+    assert (list(state.kept), list(state.asked)) == (["chronicle:y"], [])
+
+
 def test_a_pipe_in_place_of_the_file_is_not_waited_for(world):
     """It is no file of ours, and nothing was seen."""
     app = world.open()

@@ -34,6 +34,9 @@ MOST_KEPT = 2000
 
 _MOST_ASKED = 200
 
+_LONGEST = 10_000
+"""Characters of a name: a form may send more, and each page would read it again."""
+
 
 class SeenState(Struct, frozen=True, kw_only=True):
     """What was seen.
@@ -162,7 +165,11 @@ def overview_of(ref: str) -> str:
 
 
 def _bounded(known: dict[str, float]) -> dict[str, float]:
-    """The same without what was noted longest ago, where that is more than is kept."""
+    """The same without what was noted longest ago, where that is more than is kept.
+
+    What is too long to be a ref is left out as well.
+    """
+    known = {name: at for name, at in known.items() if len(name) <= _LONGEST}
     left = [*_latest(known, is_pair=False)[MOST_KEPT:], *_latest(known, is_pair=True)[_MOST_ASKED:]]
     for each in left:
         del known[each]
