@@ -238,7 +238,7 @@ def test_what_was_seen_one_by_one_becomes_an_instant(world, monkeypatch):
     left = logged(app, "Left for later", "today 9am")
     late = logged(app, "Kept just now", "today 10am")
     service.seen.keep([late], world.clock())
-    service.settle()
+    service.merge_marks()
     state = service.seen.read(world.clock())
     assert state.until == service.recall.open_ref(left).at
     assert texts(service.news()) == {"project": ["Left for later"]}
@@ -247,9 +247,23 @@ def test_what_was_seen_one_by_one_becomes_an_instant(world, monkeypatch):
     service.seen.keep([left, late], world.clock())
     world.clock.advance(2 * 3600)
     service.seen.keep(["chronicle:x"], world.clock())
-    service.settle()
+    service.merge_marks()
     assert len(service.seen.read(world.clock()).kept) == 1
     assert service.news().count == 0
+
+
+def test_a_message_of_a_chat_keeps_no_marks(world, monkeypatch):
+    """None is listed as new, so none can be kept: what was seen around it becomes an instant."""
+    monkeypatch.setattr("commonplace.verbs.today.service.MANY_KEPT", 3)
+    app = world.open(COMMONPLACE_TOOLSETS="all")
+    service = app.today()
+    ask(app, "memory_save", kind="message", role="user", text="Is it on?", at="yesterday 9am")
+    refs = [logged(app, f"Early {n}", f"today {n + 1}am") for n in range(4)]
+    service.seen.keep(refs, world.clock())
+    world.clock.advance(2 * 3600)
+    service.seen.keep(["chronicle:x"], world.clock())
+    service.merge_marks()
+    assert [*service.seen.read(world.clock()).kept] == ["chronicle:x"]
 
 
 def test_of_very_many_marks_the_latest_are_kept(world, monkeypatch):

@@ -92,7 +92,6 @@ class NewOfProject(Struct, frozen=True, kw_only=True):
     project: str
     hits: Sequence[Hit]
     sessions: Sequence[NewSession]
-
     asked: Sequence[MayReplace] = ()
 
     @property
@@ -232,16 +231,12 @@ class TodayService(Struct, frozen=True, kw_only=True):
 
     def news(self) -> News:
         """What was written since the owner looked, less what was kept. Raises: Unavailable."""
-        now = self.recall.clock()
-        state = self.seen.read(now)
-        interval = Interval(start=state.until, end=now + _LATEST)
+        state = self.seen.read(self.recall.clock())
+        interval, within = self._new_within(state)
         hits: Sequence[Hit] = ()
         notes: Sequence[str] = ()
         count = 0
-        if (within := self._within()) is not None:
-            kinds = tuple(x for x in within.kinds if x != _SAID)
-            within = replace(within, kinds=kinds)
-            within = replace(within, excluded_refs=tuple(self._kept(state, interval, within)))
+        if within is not None:
             found = self.recall.list_in(interval, within=within, limit=MOST_NEW)
             hits, notes = found.hits, found.notes
             count = self.recall.count_in([interval], within=within)[0] if found.has_more else 0
@@ -256,7 +251,7 @@ class TodayService(Struct, frozen=True, kw_only=True):
             notes=notes,
         )
 
-    def settle(self) -> None:
+    def merge_marks(self) -> None:
         """Note one instant in place of many marks, where all before it was seen.
 
         What was marked within the last hour may still be taken back, so it stays new until then.
@@ -264,11 +259,11 @@ class TodayService(Struct, frozen=True, kw_only=True):
         """
         now = self.recall.clock()
         state = self.seen.read(now)
-        within = self._within()
-        if len(state.kept) < MANY_KEPT or within is None:
+        if len(state.kept) < MANY_KEPT:
             return
-        interval = Interval(start=state.until, end=now + _LATEST)
-        within = replace(within, excluded_refs=tuple(self._kept(state, interval, within)))
+        interval, within = self._new_within(state)
+        if within is None:
+            return
         left = self.recall.list_in(interval, within=within, limit=MANY_KEPT)
         sessions, more_sessions = self._new_sessions(interval, state)
         if left.has_more or more_sessions:
@@ -395,6 +390,15 @@ class TodayService(Struct, frozen=True, kw_only=True):
         """What was written, and was not said in a session; None where there is no journal."""
         journals = tuple(x for x in self.recall.journals if x != _TRANSCRIPTS)
         return self.recall.written(Filter(journals=journals)) if journals else None
+
+    def _new_within(self, state: SeenState) -> tuple[Interval, Filter | None]:
+        """Where and among what new entries lie; None where there is no journal."""
+        interval = Interval(start=state.until, end=self.recall.clock() + _LATEST)
+        if (within := self._within()) is None:
+            return interval, None
+        within = replace(within, kinds=tuple(x for x in within.kinds if x != _SAID))
+        kept = self._kept(state, interval, within)
+        return interval, replace(within, excluded_refs=tuple(kept))
 
     def _kept(self, state: SeenState, interval: Interval, within: Filter) -> Sequence[str]:
         """What was kept one by one, less the overviews whose section was written to since."""

@@ -92,7 +92,7 @@ def seen(visit: Visit) -> Redirect | WebPage:
         marks.drop([ref])
     else:
         marks.keep([ref], visit.now)
-        service.settle()
+        service.merge_marks()
     if visit.value("quiet"):  # the script shows it itself
         return WebPage(template="kept.html", title="Kept", is_whole=False)
     if act == "new":
