@@ -4,6 +4,12 @@
 const isTyping = (event) =>
   event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=radio]), textarea, select, dialog");
 
+const made = (name, values) => Object.assign(document.createElement(name), values);
+
+const fieldsOf = (form) => new URLSearchParams(new FormData(form));
+
+const post = (address, body, keepalive = false) => fetch(address, { method: "POST", body, keepalive });
+
 const pageOf = async (answer) => new DOMParser().parseFromString(await answer.text(), "text/html");
 
 // A part of another page, or what that page says in its place, as a part with the same id.
@@ -11,12 +17,9 @@ const part = async (answer, id) => {
   const page = await pageOf(answer);
   const found = page.getElementById(id);
   if (answer.ok && found) return found;
-  const said = document.createElement("p");
-  said.className = "warning";
-  said.textContent = page.querySelector("main p")?.textContent ?? answer.statusText;
-  const instead = document.createElement("div");
-  instead.id = id;
-  instead.append(said);
+  const instead = made("div", { id });
+  const textContent = page.querySelector("main p")?.textContent ?? answer.statusText;
+  instead.append(made("p", { className: "warning", textContent }));
   return instead;
 };
 
@@ -96,8 +99,8 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
   const keep = () => {
     clearTimeout(waiting);
     waiting = 0;
-    const body = new URLSearchParams(new FormData(form));
-    const asked = fetch(form.dataset.draft, { method: "POST", body, keepalive: body.toString().length < 60000 });
+    const body = fieldsOf(form);
+    const asked = post(form.dataset.draft, body, body.toString().length < 60000);
     const mine = asked
       .then((answer) => answer.ok, () => false)
       .then((isKept) => {
@@ -144,15 +147,15 @@ const KEYS = [
   ["y, b", "the first card: it replaces it, both hold"], ["k", "keep: seen and right"], ["e", "correct"], ["x", "forget, after ten seconds"], ["u", "undo"], ["Esc", "leave it as it is"], ["?", "these keys"],
 ];
 const help = () => {
-  const dialog = document.createElement("dialog");
-  const list = document.createElement("dl");
+  const dialog = made("dialog");
+  const list = made("dl");
   dialog.setAttribute("aria-label", "Keys");
   for (const [key, what] of KEYS) {
-    const term = document.createElement("dt");
-    term.append(Object.assign(document.createElement("kbd"), { textContent: key }));
-    list.append(term, Object.assign(document.createElement("dd"), { textContent: what }));
+    const term = made("dt");
+    term.append(made("kbd", { textContent: key }));
+    list.append(term, made("dd", { textContent: what }));
   }
-  const close = Object.assign(document.createElement("button"), { textContent: "Close", className: "quiet" });
+  const close = made("button", { textContent: "Close", className: "quiet" });
   close.addEventListener("click", () => dialog.close());
   dialog.addEventListener("close", () => dialog.remove());
   dialog.append(list, close);
@@ -203,10 +206,10 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   const row = form.closest("li");
   const send = (act) => {
-    const body = new URLSearchParams(new FormData(form));
+    const body = fieldsOf(form);
     body.set("do", act);
     body.set("quiet", 1);
-    return fetch(form.action, { method: "POST", body, keepalive: true }).then((answer) => {
+    return post(form.action, body, true).then((answer) => {
       if (!answer.ok) throw new Error(answer.statusText);
     });
   };
@@ -249,9 +252,9 @@ const undo = () => {
   else document.querySelector('main [data-key="u"]')?.click();
 };
 const showNote = (words, ...more) => {
-  const note = Object.assign(document.createElement("div"), { className: "note" });
+  const note = made("div", { className: "note" });
   note.setAttribute("role", "status");
-  note.append(Object.assign(document.createElement("p"), { textContent: words }), ...more);
+  note.append(made("p", { textContent: words }), ...more);
   const live = document.getElementById("live");
   if (live) live.before(note);
   else document.getElementById("main").prepend(note);
@@ -262,7 +265,7 @@ const forgetNow = async (address) => {
   const plan = await fetch(address);
   const form = (await pageOf(plan)).querySelector("main form[data-forget]");
   if (!plan.ok || !form) return "It is not forgotten: open it to see why.";
-  const done = await fetch(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(new FormData(form)) });
+  const done = await post(form.getAttribute("action"), fieldsOf(form));
   const said = await pageOf(done);
   return done.ok ? `Forgotten. ${said.querySelector(".lead")?.textContent ?? ""}` : said.querySelector("main p")?.textContent;
 };
@@ -274,7 +277,7 @@ document.addEventListener("click", (event) => {
   const words = row.querySelector("a.open").textContent.slice(0, 60);
   hide(row);
   let left = SECONDS;
-  const button = Object.assign(document.createElement("button"), { className: "plain", textContent: "Undo (u)" });
+  const button = made("button", { className: "plain", textContent: "Undo (u)" });
   const note = showNote("", button);
   const say = () => (note.firstChild.textContent = `Forgets \u201c${words}\u201d in ${left} s.`);
   const timer = setInterval(async () => {
@@ -336,10 +339,9 @@ if (document.getElementById("live") && document.body.dataset.live) {
   };
   askAgain();
   // A server that ended, or that this browser must sign in to again, is named.
-  const lost = document.createElement("p");
-  lost.className = "warning";
+  const textContent = "The server has ended or does not know this browser any more: what you see may be old.";
+  const lost = made("p", { className: "warning", textContent });
   lost.setAttribute("role", "status");
-  lost.textContent = "The server has ended or does not know this browser any more: what you see may be old.";
   events.addEventListener("error", () => main.prepend(lost));
   events.addEventListener("open", () => lost.remove());
   addEventListener("pagehide", () => events.close());
