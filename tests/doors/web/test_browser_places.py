@@ -112,3 +112,13 @@ def test_the_time_of_a_turn_shows_where_one_looks(serve, chromium):
         expect(at).to_have_css("opacity", "1")
         page.emulate_media(media="print")
         expect(page.locator(".turn .at").nth(2)).to_have_css("opacity", "1")
+
+
+def test_a_year_on_a_phone(serve, chromium):
+    """Its first months are reached by scrolling the chart."""
+    fill(1)
+    served = serve()
+    with opened(chromium, served, viewport={"width": 360, "height": 800}) as page:
+        visit(page, served, "/calendar/2026")
+        page.locator(".newest").evaluate("each => each.scrollTo(-each.scrollWidth, 0)")
+        assert page.locator(".heatmap text").first.bounding_box()["x"] >= 0

@@ -33,7 +33,7 @@ _NESTED = 20
 _NESTING = frozenset({"blockquote_open", "bullet_list_open", "ordered_list_open", "list_item_open"})
 _SIGNS = re.compile(r"\*\*|__|^ *(?:> ?)+|`")
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?: +(.*?))??(?: +#+)? *$")
-_ITEM = re.compile(r"^ *(?:[-*+]|\d{1,9}[.)]) +(?:\[([ xX])\] +)?")
+_ITEM = re.compile(r"^ *(?:[-*+]|\d{1,9}[.)]) +(?:\[[ xX]\] +)?")
 _RULE = re.compile(r"^ {0,3}(?:=+|-{2,}|\*{3,}|_{3,}) *$")
 _APART = "\u00b7"
 """Stands between a heading or an item of a list and what comes next, on one line."""

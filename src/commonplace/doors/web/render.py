@@ -87,7 +87,7 @@ def time_of(at: datetime, visit: Visit) -> Markup:
     elif 0 < days < _WEEK:
         said = f"{local:%a %H:%M}"
     else:
-        said = f"{local.day} {local:%b}{f' {local.year}' if local.year != now.year else ''}"
+        said = short_day(local.date(), visit)
     return _timed(at, visit.zone, said)
 
 
@@ -116,6 +116,12 @@ def _timed(at: datetime, zone: tzinfo, said: str) -> Markup:
     """A time in words, the whole of it on hover, and exactly for programs."""
     whole = f"{at.astimezone(zone):%A, %Y-%m-%d %H:%M:%S %Z}"
     return Markup('<time datetime="{}" title="{}">{}</time>').format(at.isoformat(), whole, said)
+
+
+def short_day(day: date, visit: Visit) -> str:
+    """A day in a few letters: 12 Nov, 12 Nov 2025."""
+    year = "" if day.year == visit.now.astimezone(visit.zone).year else f" {day.year}"
+    return f"{day.day} {day:%b}{year}"
 
 
 def day_name(day: date, visit: Visit) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from commonplace.core.clock import render_interval
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 from commonplace.core.fence import visible
 from commonplace.core.redact import Hidden
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from commonplace.app import App
     from commonplace.core.redact import Screen
+    from commonplace.core.values import Interval
 
 
 TEXT = "text"
@@ -183,6 +185,14 @@ class Visit(Struct, frozen=True, kw_only=True):
     def shows_paths(self) -> bool:
         """Whether who looks may know where on this machine something lies."""
         return not self.app.shared.serves_owners
+
+    def known_place(self, place: str) -> str:
+        """A place of this machine, as far as who looks may know it: whole, or by its last name."""
+        return place if self.shows_paths else shown_name(place)
+
+    def said_interval(self, interval: Interval | None) -> str:
+        """A time on the owner's clock; empty for none."""
+        return render_interval(interval, self.zone) if interval else ""
 
     def place(self, journal: str, scope: str) -> str:
         """Where an entry of a journal's scope lies, for people."""

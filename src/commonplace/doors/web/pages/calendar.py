@@ -22,6 +22,7 @@ from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import counted, opening
 from commonplace.core.values import Filter, Interval
 from commonplace.doors.web.charts import day_in_full, heatmap, shades
+from commonplace.doors.web.render import short_day
 from commonplace.doors.web.visit import Redirect, WebPage
 from commonplace.journals.timeline.entry import JOURNAL, find_rollup_key, names_of
 from commonplace.verbs.timeline.layout import FIGURES, first_sentence, parts_of
@@ -156,7 +157,7 @@ def _hours(visit: Visit, parts: Sequence[CalendarPart], listed: EntriesOfTime) -
 
 
 def name_of(interval: Interval, level: Level, zone: tzinfo) -> str:
-    """A period as people say it: `November 2026`, `Week 47 of 2026`, `Mon 23 Nov 2026`."""
+    """A period as people say it: `November 2026`, `Week 47 of 2026`, `Monday, 23 November 2026`."""
     assert interval.start is not None
     day = day_of(interval.start, zone)
     match level:
@@ -351,7 +352,5 @@ def _summary(
 def _when(visit: Visit, when: str) -> tuple[str, str]:
     """When a sentence was, as people say it, and the key of its day; a time of day has none."""
     with suppress(ValueError):
-        day = date.fromisoformat(when)
-        year = "" if day.year == day_of(visit.now, visit.zone).year else f" {day.year}"
-        return f"{day.day} {day:%b}{year}", when
+        return short_day(date.fromisoformat(when), visit), when
     return when, ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.core.clock import period_key, render_interval
+from commonplace.core.clock import period_key
 from commonplace.core.text import opening
 from commonplace.doors.web.charts import Bar, Dot, bars, line
 from commonplace.doors.web.visit import WebPage
@@ -63,7 +63,7 @@ def chronicle(visit: Visit) -> WebPage:
         )
         values["entries"] = [_line(visit, event) for event in page.events]
         values["after"] = page.cursor
-        values["interval"] = render_interval(span, visit.zone) if span else ""
+        values["interval"] = visit.said_interval(span)
         title = "Chronicle"
     return WebPage(template="chronicle.html", title=title, values=values)
 
@@ -76,7 +76,7 @@ def figure(visit: Visit) -> WebPage:
         verbs = visit.app.chronicle.service()
         found = figure_over_time(verbs, asked, when=when, unit=unit[-1] if unit else None)
         values["found"] = found
-        values["interval"] = render_interval(found.interval, visit.zone) if found.interval else ""
+        values["interval"] = visit.said_interval(found.interval)
         values |= _drawn(visit, found)
     title = f"{opening(asked, 60)} over time" if asked else "Over time"
     return WebPage(template="figure.html", title=title, values=values)
@@ -99,11 +99,10 @@ def _found(visit: Visit, verbs: ChronicleService, found: WhenFound) -> Mapping[s
             notes.append(
                 "No entry has every word or is near in meaning: these are the best there are."
             )
-    within = found.question.within
     return {
         "about": visit.shown(found.question.about),
         "counted": counted,
-        "interval": render_interval(within, visit.zone) if within else "",
+        "interval": visit.said_interval(found.question.within),
         "notes": notes,
         "entries": [
             _line(visit, event, how_long=ago(event.at, verbs.clock(), visit.zone))

@@ -12,7 +12,6 @@ from commonplace.doors.web.guard import check_writes
 from commonplace.doors.web.pages.calendar import link_to_summary
 from commonplace.doors.web.pages.entry import ref_of, split_head
 from commonplace.doors.web.visit import WebPage
-from commonplace.verbs.answers import shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,9 +27,6 @@ _ROWS = 5
 
 _LISTED = 100
 """How many rows a fold has at most."""
-
-_ALSO = "also"
-"""The field of what is ticked: its version and its ref."""
 
 
 class _SameText(NamedTuple):
@@ -77,8 +73,8 @@ def _ask(
     named = visit.app.amend.read_kept_text(ref_of(visit))
     beside = [x for x in whole.entries if x.ref != named.ref and x.ref not in ticked]
     same = sorted((x for x in made.others if x.is_whole), key=lambda x: (x.at, x.ref), reverse=True)
-    copies = [f"{x.what} {_named(visit, x.place)}".rstrip() for x in whole.copies if not x.left]
-    left = [f"{x.what} {_named(visit, x.place)}: {x.left}" for x in whole.copies if x.left]
+    copies = [f"{x.what} {visit.known_place(x.place)}".rstrip() for x in whole.copies if not x.left]
+    left = [f"{x.what} {visit.known_place(x.place)}: {x.left}" for x in whole.copies if x.left]
     words = "" if named.has_expired else split_head(named.ref, named.text)[1]
     return WebPage(
         template="plan_forgetting.html",
@@ -89,7 +85,7 @@ def _ask(
             "goes": _goes(whole, ticked),
             "words": visit.shown_opening(words, 300),
             "plan": whole,
-            "same": [_same(visit, x.ref, _row(x), ticked) for x in same[:MOST_TICKED]],
+            "same": [_same(visit, _row(x), ticked) for x in same[:MOST_TICKED]],
             "same_count": len(same),
             "near": [_row(x) for x in made.others if not x.is_whole][:_LISTED],
             "near_count": len(made.others) - len(same),
@@ -107,21 +103,20 @@ def _ask(
 
 
 def _proof(visit: Visit, made: ForgettingPlan, proof: ForgettingProof) -> WebPage:
-    gone = [*{each.ref for each in made.entries}]
-    left = [_named(visit, each.place) for each in proof.left] if not proof.is_short else []
+    left = [visit.known_place(each.place) for each in proof.left] if not proof.is_short else []
     return WebPage(
         template="forgotten.html",
         title="Deleted",
         values={
             "plan": made,
             "proof": proof,
-            "gone": len(gone),
+            "gone": len({each.ref for each in made.entries}),
             "same": [_row(x) for x in made.others if x.is_whole],
             "near_count": sum(not x.is_whole for x in made.others),
             "inherited": _inherited(visit, made),
             "remade": [link_to_summary(visit, each) for each in made.remade],
             "left": left,
-            "places": [(_named(visit, each.place), each) for each in proof.found],
+            "places": [(visit.known_place(each.place), each) for each in proof.found],
             "copies": [f"{x.what}: {x.left}" for x in made.copies if x.left],
             "rows": _ROWS,
             "listed": _LISTED,
@@ -130,13 +125,13 @@ def _proof(visit: Visit, made: ForgettingPlan, proof: ForgettingProof) -> WebPag
 
 
 def _ticked(visit: Visit) -> dict[str, str]:
-    """What was ticked: the version that was shown, by ref."""
-    pairs = [each.partition(" ") for each in visit.form.get(_ALSO, ())]
+    """What was ticked: the version that was shown, by ref; a field has both, apart by a space."""
+    pairs = [each.partition(" ") for each in visit.form.get("also", ())]
     return {ref: version for version, _, ref in pairs[:MOST_TICKED] if ref}
 
 
 def _goes(made: ForgettingPlan, ticked: Mapping[str, str]) -> str:
-    """By which a plan is known: what goes beside what was ticked."""
+    """A hash of what goes beside what was ticked, by which a form knows the plan it showed."""
     refs = sorted(each.ref for each in made.entries if each.ref not in ticked)
     return sha256("\n".join(refs).encode("utf-8", "replace")).hexdigest()[:32]
 
@@ -145,28 +140,23 @@ def _row(other: SameWords) -> EntryPreview:
     return EntryPreview(ref=other.ref, at=other.at, text=other.text)
 
 
-def _same(visit: Visit, ref: str, row: EntryPreview, ticked: Mapping[str, str]) -> _SameText:
+def _same(visit: Visit, row: EntryPreview, ticked: Mapping[str, str]) -> _SameText:
     try:
-        found = visit.app.amend.read_text(ref)
+        found = visit.app.amend.read_text(row.ref)
         value = f"{found.version} {found.ref}" if "delete" in found.verbs else ""
     except CommonplaceError:  # it is listed all the same
         value = ""
-    return _SameText(row, value, is_ticked=ref in ticked)
+    return _SameText(row, value, is_ticked=row.ref in ticked)
 
 
 def _inherited(visit: Visit, made: ForgettingPlan) -> dict[str, Sequence[tuple[str, list[str]]]]:
     """What stays in entries that took the place of one that goes: their values, by kind."""
     return {
         name: [
-            (each.ref, [_named(visit, x) if name == "folder" else x for x in each.values[name]])
+            (each.ref, [visit.known_place(x) if name == "folder" else x for x in each.values[name]])
             for each in made.heirs
             if name in each.values
         ]
         for name in INHERITED
         if name not in made.with_inherited and any(name in each.values for each in made.heirs)
     }
-
-
-def _named(visit: Visit, place: str) -> str:
-    """A place, as far as who looks may know it."""
-    return place if visit.shows_paths else shown_name(place)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.clock import render_interval, to_local
+from commonplace.core.clock import to_local
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import ListsScopes
 from commonplace.core.text import EXCERPT_STEP, excerpt, excerpt_start, opening
@@ -28,6 +28,7 @@ from commonplace.verbs.times import read_as_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from datetime import datetime
 
     from commonplace.core.values import Hit, Interval
@@ -102,32 +103,37 @@ def search(visit: Visit) -> WebPage:
     """The search page; with a question, its answer."""
     form = _read(visit)
     service = visit.app.recall.service()
+    scopes = service.index.scopes() if isinstance(service.index, ListsScopes) else []
+    projects = _projects(visit, scopes)
+    there = {journal for journal, _ in scopes}
     values = {
         "current": "search",
         "form": form,
         "limits": LIMITS,
-        **_filters(visit, service, form),
-        "answer": _answer(visit, service, form) if form.q else None,
+        **_filters(visit, service, form, there, {name for name, _ in projects}),
+        "answer": _answer(visit, service, form, projects) if form.q else None,
     }
     title = f"{opening(form.q, 60)} · Search" if form.q else "Search"
     return WebPage(template="search.html", title=title, values=values)
 
 
-def _filters(visit: Visit, service: RecallService, form: _Form) -> Mapping[str, object]:
-    """What a filter can choose: what there is, and what is chosen."""
-    index = service.index
-    scopes = index.scopes() if isinstance(index, ListsScopes) else []
-    there = {journal for journal, _ in scopes}
+def _filters(
+    visit: Visit,
+    service: RecallService,
+    form: _Form,
+    there: AbstractSet[str],
+    projects: AbstractSet[str],
+) -> Mapping[str, object]:
+    """What a filter can choose: the journals and projects that are there, and what is chosen."""
     journals = [x.name for x in visit.app.journals if x.name in there or x.name in form.journals]
     kinds = {kind for name in journals if name in there for kind in service.journals[name].kinds}
-    names = {name for name, _ in _projects(visit, scopes)}
     tags: list[str] = []
     with suppress(CommonplaceError):
         tags = [x.tag for x in visit.app.chronicle.service().chronicle.list_tags()[:MOST_LISTED]]
     return {
         "journals": journals,
         "kinds": sorted({*kinds, *form.kinds}),
-        "projects": _with(form.project, sorted(names, key=str.casefold)[:MOST_LISTED]),
+        "projects": _with(form.project, sorted(projects, key=str.casefold)[:MOST_LISTED]),
         "tags": _with(form.tags[0] if form.tags else "", tags),
     }
 
@@ -154,7 +160,9 @@ def _read(visit: Visit) -> _Form:
     )
 
 
-def _within(visit: Visit, service: RecallService, form: _Form) -> tuple[Filter, str]:
+def _within(
+    service: RecallService, form: _Form, projects: Sequence[tuple[str, str]]
+) -> tuple[Filter, str]:
     """What a search may look at; and a sentence on a project that nobody knows."""
     within = Filter(
         journals=form.journals,
@@ -165,17 +173,17 @@ def _within(visit: Visit, service: RecallService, form: _Form) -> tuple[Filter, 
     )
     if not form.project:
         return within, ""
-    index = service.index
-    known = index.scopes() if isinstance(index, ListsScopes) else []
-    scopes = _scopes_of(_projects(visit, known), form.project)
+    scopes = _scopes_of(projects, form.project)
     unknown = "" if scopes else f"Nothing was written in a project called {form.project!r}."
     # An empty filter would admit every scope.
     chosen = [x for x in scopes if x in form.scopes] if form.scopes else scopes
     return replace(within, scopes=tuple(chosen) or (_NOWHERE,)), unknown
 
 
-def _answer(visit: Visit, service: RecallService, form: _Form) -> Mapping[str, object]:
-    within, unknown = _within(visit, service, form)
+def _answer(
+    visit: Visit, service: RecallService, form: _Form, projects: Sequence[tuple[str, str]]
+) -> Mapping[str, object]:
+    within, unknown = _within(service, form, projects)
     done, hits, has_more = _page(service, form, within)
     # What follows the first page is less likely than all of it: nothing of that is folded.
     folds = not form.start and not done.has_todos
@@ -184,14 +192,13 @@ def _answer(visit: Visit, service: RecallService, form: _Form) -> Mapping[str, o
     lost = [f"{name} cannot be used: {why}" for name, why in service.lost.items()]
     row = partial(_rows, visit, service, done)
     return {
-        "interval": render_interval(interval, visit.zone) if interval else "",
+        "interval": visit.said_interval(interval),
         "read_from": opening(visit.shown(done.question.phrase), 60),
         "cuts": done.question.cuts,
         "fields": _fields(visit, interval),
         "outside_time": done.outside_time,
         "is_weak": done.is_weak,
         "chance": done.found.chance,
-        "has_todos": done.has_todos,
         "notes": [*lost, *([unknown] if unknown else []), *done.found.notes],
         "before": within.written_before,
         "has_more": has_more,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from commonplace.core.clock import local_date, render_date, render_interval
+from commonplace.core.clock import local_date, render_date
 from commonplace.core.rollups import Figures, last_named, numbers_of, ranked, render_numbers
 from commonplace.core.values import Interval
 from commonplace.doors.web.charts import Bar, Dot, bars, line
@@ -68,7 +68,7 @@ def timeline(visit: Visit) -> WebPage:
         values["trends"] = trends
         values |= _compared(visit, trends, interval, is_auto=level is None)
         values["behind"] = sum(each.is_behind for each in trends.periods)
-        values["interval"] = render_interval(interval, visit.zone) if interval else ""
+        values["interval"] = visit.said_interval(interval)
         values |= _drawn(visit, trends)
     return WebPage(template="timeline.html", title="Timeline", values=values)
 

@@ -105,7 +105,6 @@ def session(visit: Visit) -> WebPage:
     service = visit.app.transcripts.service()
     read = service.read_part(visit.value("ref"), first=first, limit=SHOWN)
     begin = read.messages[0].n if read.messages else 1
-    place = read.session.cwd if visit.shows_paths else shown_name(read.session.cwd)
     return WebPage(
         template="session.html",
         title=visit.shown(service.title_of(read.session)) or "A session without a word",
@@ -113,7 +112,7 @@ def session(visit: Visit) -> WebPage:
             "current": "transcripts",
             "session": read.session,
             "client": CLIENTS.get(read.session.client, read.session.client),
-            "place": visit.shown(place),
+            "place": visit.shown(visit.known_place(read.session.cwd)),
             "name": visit.shown(shown_name(read.session.cwd)),
             "first_at": parse_time(read.session.first_at),
             "turns": _turns(visit, read),
