@@ -574,7 +574,6 @@ class Found(Struct, frozen=True, kw_only=True):
             that cannot be told.
         vector: The question's, and the identity of its encoder, so that it can be compared with
             something else as well; None where words alone were searched.
-        asks_all: Whether the question asks for whatever there is, and nothing fits it well.
     """
 
     hits: tuple[Hit, ...]
@@ -582,7 +581,6 @@ class Found(Struct, frozen=True, kw_only=True):
     chance: float | None = None
     vector: Vector | None = None
     identity: str = ""
-    asks_all: bool = False
 
 
 class Answer:

@@ -188,25 +188,26 @@ class Finder:
         hits, order = self._hits(found, ranking, question)
         if features.asks_now:
             hits = self._for_now(hits, found, order, question)
-        likely = chance(found, ranking, numbers.likelihoods(across=across))
         return Found(
             hits=hits,
             notes=notes,
-            chance=likely,
+            chance=chance(found, ranking, numbers.likelihoods(across=across)),
             vector=encoding.result().vector,
             identity=identity,
-            asks_all=self._asks_all(encoding.result(), likely),
         )
 
-    def _asks_all(self, encoded: _Encoded, likely: float | None) -> bool:
-        """Whether a question that nothing fits well asks for whatever there is."""
+    def asks_all(self, found: Found) -> bool:
+        """Whether nothing fits the question well, and it asks for whatever there is.
+
+        found: What was found for it.
+        """
         encoder = self._encoder.get()
-        if likely is None or likely >= numbers.OVERVIEW_CHANCE or encoded.vector is None:
+        if found.chance is None or found.chance >= numbers.OVERVIEW_CHANCE or found.vector is None:
             return False
-        if encoder is None or encoder.identity != encoded.identity:
+        if encoder is None or encoder.identity != found.identity:
             return False
         with suppress(CommonplaceError, MemoryError):
-            return self._overviews.is_asked(encoder, encoded.vector)
+            return self._overviews.is_asked(encoder, found.vector)
         return False
 
     def _on_languages(self, identity: str) -> str:

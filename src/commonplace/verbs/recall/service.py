@@ -95,6 +95,7 @@ class EntriesRecalled(Struct, frozen=True, kw_only=True):
         is_weak: Whether the hits may not be about what was asked.
         missing: The journals of which not everything was searched.
         order: Of the hits: by worth, by time, or what names a date of the question first.
+        asks_all: Whether a question that nothing fits well was taken to ask for whatever there is.
     """
 
     question: RecallQuestion
@@ -106,6 +107,7 @@ class EntriesRecalled(Struct, frozen=True, kw_only=True):
     less: Sequence[Hit] = ()
     turns: Sequence[Hit] = ()
     order: Literal["worth", "time", "date"] = "worth"
+    asks_all: bool = False
 
     def folded(self, hits: Sequence[Hit]) -> Fitting:
         """What is shown of its hits where no number of them was asked for, and what is folded."""
@@ -195,6 +197,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         todos = self._open_todos(question, within, limit) if wanted == "" else ()
         may_be_words = wanted is None and not when.strip()
         named = self._naming(question, within, limit) if may_be_words else None
+        asks_all = False
         order: Literal["worth", "time", "date"] = "worth"
         if named:
             question = replace(question, phrase="", interval=None, cuts=False)
@@ -206,7 +209,9 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
                 found = self._with_naming(found, question, within, limit)
         else:
             found, outside = self._fitting(query, question, within, most, has_todos=bool(todos))
-            order = "time" if found.asks_all else order
+            may_be_all = question.interval is None and not todos
+            if may_be_all and (everything := self._everything(found, within, limit)):
+                found, order, asks_all = everything, "time", True
         behind = [each.journal for each in self.filing.behind()]
         done = EntriesRecalled(
             question=question,
@@ -216,29 +221,22 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             is_weak=not todos and found.chance is not None and found.chance < policy.WEAK_CHANCE,
             missing=tuple(dict.fromkeys([*self.lost, *behind])),
             order=order,
+            asks_all=asks_all,
         )
         if most.room:
             shown = done.folded(found.hits)
-            done = replace(
-                done, found=replace(found, hits=shown.hits), less=shown.less, turns=shown.turns
-            )
-        hits = done.found.hits
-        hits = hits if wanted is None else _todos_first(todos, hits)[:limit]
+            done = replace(done, less=shown.less, turns=shown.turns)
+            found = replace(found, hits=shown.hits)
+        hits = found.hits if wanted is None else _todos_first(todos, found.hits)[:limit]
         return replace(done, found=replace(found, hits=self._with_replaced(hits, within)))
 
     def _fitting(
         self, query: str, question: RecallQuestion, within: Filter, most: _Most, *, has_todos: bool
     ) -> tuple[Found, bool]:
-        """What fits a question; True if nothing of its time does, and this is of other times.
-
-        Of one that asks for whatever there is, that, and no chance that it fits.
-        """
+        """What fits a question; True if nothing of its time does, and this is of other times."""
         if not question.cuts:
             # The words of a time stand in entries too: "the meeting of 3 May".
-            found = self._search(query, within, most, preferred_time=question.interval)
-            if found.asks_all and question.interval is None and not has_todos:
-                return self._everything(found, within, most.limit), False
-            return replace(found, asks_all=False), False
+            return self._search(query, within, most, preferred_time=question.interval), False
         found = self._search(question.about, question.in_time(within), most)
         if found.hits or has_todos:
             return found, False
@@ -469,12 +467,17 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         is_outside = bool(others.hits) and not found.hits
         return replace(found, hits=tuple(hits.values())[:limit]), is_outside
 
-    def _everything(self, found: Found, within: Filter, limit: int) -> Found:
-        """What was written of the asker's project and of none, newest first; then what fits."""
+    def _everything(self, found: Found, within: Filter, limit: int) -> Found | None:
+        """What was written of the asker's project and of none, newest first; then what fits.
+
+        None where the question of what was found asks for something.
+        """
+        if not self.finder.asks_all(found):
+            return None
         kinds = tuple(x for x in self.written(within).kinds if x != policy.TURN)
         scopes = self._own_scopes()
         if not kinds or not scopes:
-            return replace(found, asks_all=False)
+            return None
         newest = self.finder.newest(replace(within, kinds=kinds, scopes=scopes), limit)
         hits = {hit.doc.ref: hit for hit in (*newest.hits, *found.hits)}
         return replace(found, hits=tuple(hits.values())[:limit], chance=None)

@@ -251,7 +251,7 @@ def _facts(done: EntriesRecalled, *, explain: bool) -> dict[str, Any]:
         "outside_time": done.outside_time,
         "folded": len(done.less),
         "weak": done.is_weak,
-        "asks_all": done.found.asks_all,
+        "asks_all": done.asks_all,
         "chance": rounded(done.found.chance) if done.is_weak or explain else None,
         "missing": list(done.missing),
     }
@@ -272,7 +272,7 @@ def _head(done: EntriesRecalled, zone: tzinfo, *, explain: bool) -> Iterator[str
         yield f"Nothing lies in that time. The {best} of other times:"
     if done.is_weak:
         yield f"Weak match, chance {found.chance:.3f}: this may not be about what was asked."
-    if done.found.asks_all and found.hits:
+    if done.asks_all and found.hits:
         yield _ALL
     if not found.hits:
         yield NOTHING
