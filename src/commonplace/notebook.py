@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.core.values import Hit, Page
+from commonplace.core.values import Page
 from commonplace.journal_library import JournalLibrary
 from commonplace.journals.notebook.format import ENTRY, JOURNAL, OVERVIEW
 from commonplace.library import check_aware
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.app import App
-    from commonplace.core.values import By, Filter
+    from commonplace.core.values import Filter, Hit
     from commonplace.journals.notebook.ledger import EntryLine
     from commonplace.journals.notebook.reader import Section, TocNode
-    from commonplace.search.two_questions import TwoQuestionHit
 
 
 class Notebook(JournalLibrary[NotebookService, Page]):
@@ -102,18 +101,4 @@ class Notebook(JournalLibrary[NotebookService, Page]):
         if not service.notebook.exists:
             return (), ()
         hits, notes = service.find(query, within=within, limit=limit)
-        return [_as_hit(hit, query) for hit, _, _ in hits], notes
-
-
-def _as_hit(hit: TwoQuestionHit, query: str) -> Hit:
-    similarity = hit.content_score
-    by: By = "words" if similarity is None else "both" if hit.matched else "meaning"
-    return Hit(
-        doc=hit.doc,
-        score=hit.score,
-        by=by,
-        similarity=similarity,
-        about=query,
-        replaces=hit.replaces,
-        replaced_by=hit.replaced_by,
-    )
+        return [hit.as_hit(query) for hit, _, _ in hits], notes

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import text_hash
+from commonplace.core.values import Hit
 from commonplace.search import policy as numbers
 from commonplace.search.finder import SearchQuestion
 from commonplace.search.later import in_order
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.ports import Encoder, EncoderSlot
-    from commonplace.core.values import ChainLink, Doc, Filter, Found, Hit, Replacement, Vector
+    from commonplace.core.values import By, ChainLink, Doc, Filter, Found, Replacement, Vector
     from commonplace.search.finder import Finder
     from commonplace.search.policy import TwoQuestionWeights
 
@@ -97,6 +98,27 @@ class TwoQuestionHit(Struct, frozen=True, kw_only=True):
     replaced_by: ChainLink | None = None
     later: ChainLink | None = None
     replaced_since: tuple[Replacement, ...] = ()
+
+    @property
+    def by(self) -> By:
+        """Whether its words or its meaning were found, or both."""
+        if not self.matched:
+            return "meaning"
+        return "words" if self.combined_score is None else "both"
+
+    def as_hit(self, about: str) -> Hit:
+        """The same as a hit of one question, by the cosine of its content."""
+        return Hit(
+            doc=self.doc,
+            score=self.score,
+            by=self.by,
+            similarity=self.content_score,
+            about=about,
+            replaces=self.replaces,
+            replaced_by=self.replaced_by,
+            later=self.later,
+            replaced_since=self.replaced_since,
+        )
 
 
 class TwoQuestionFound(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,6 @@ from commonplace.core.clock import render_instant
 from commonplace.core.errors import Conflict
 from commonplace.core.fence import fenced, visible
 from commonplace.core.text import counted_entries, excerpt, opening, text_hash
-from commonplace.core.values import Hit
 from commonplace.journals.notebook.format import ref_of, version_of
 from commonplace.verbs.answers import (
     answer_of,
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.reader import Section, TocNode
     from commonplace.journals.notebook.sync import SyncReport
     from commonplace.journals.notebook.write import OverviewConflict, WrittenEntry
-    from commonplace.search.two_questions import TwoQuestionHit
     from commonplace.verbs.notebook.finding import NotebookHit
     from commonplace.verbs.notebook.synthesis import OverviewPair, Synthesis
 
@@ -210,8 +208,7 @@ def results_of(found: Sequence[NotebookHit], asked: str, *, explain: bool) -> li
     """The hits of a question as plain data."""
     from commonplace.search.folding import less_likely
 
-    hits = [Hit(doc=x.doc, score=x.score, by="both", similarity=None) for x, _, _ in found]
-    less = less_likely(hits, asked, None)
+    less = less_likely([hit.as_hit(asked) for hit, _, _ in found], asked, None)
     return [
         {**hit_facts(each, explain=explain), **less_facts(each[0].doc.ref, less)} for each in found
     ]
@@ -235,17 +232,10 @@ def hit_facts(found: NotebookHit, *, explain: bool) -> dict[str, Any]:
         "combined_score": rounded(hit.combined_score),
         "salience": round(hit.salience, 3),
         "score": round(hit.score, 3),
-        **({"by": _found_by(hit)} if explain else {}),
+        **({"by": hit.by} if explain else {}),
         **chain_facts(hit),
         **replaced_since_facts(hit.replaced_since),
     }
-
-
-def _found_by(hit: TwoQuestionHit) -> str:
-    """Whether its words or its meaning were found, or both."""
-    if not hit.matched:
-        return "meaning"
-    return "words" if hit.combined_score is None else "both"
 
 
 def hit_lines(
@@ -264,7 +254,7 @@ def hit_lines(
     when = when_of(hit.compared.at, zone)
     yield f"{number}. [{hit.score:.3f}] {when} {what} ({cosines or 'by words alone'})"
     if explain:
-        yield f"   By {_found_by(hit)}, salience {hit.salience:.3f}"
+        yield f"   By {hit.by}, salience {hit.salience:.3f}"
     chained = (*chain_lines(hit, zone), *replaced_since_lines(hit.replaced_since, zone))
     yield from (f"   {each}" for each in chained)
     for context in hit.doc.headings[:1]:
