@@ -89,8 +89,10 @@ class JournalLibrary(Library[_Service], Generic[_Service, _Entry]):
     command line and assistants write, unless `home` is given: then all of every owner lies there.
     """
 
-    _journal = ""
     _kinds: tuple[str, ...] = ()
+    """Those of its entries."""
+
+    _own_app: App | None = None
 
     def get(self, ref: str) -> _Entry:
         """The entry under a ref. Raises: Invalid, NotFound, Unavailable."""
@@ -152,8 +154,6 @@ class JournalLibrary(Library[_Service], Generic[_Service, _Entry]):
             return
         self._time_to_come(at)
         self._app.expiring.expire(ref, at)
-
-    _own_app: App | None = None
 
     @property
     def _app(self) -> App:

@@ -12,6 +12,7 @@ from commonplace.journal_library import JournalLibrary
 from commonplace.journals.transcripts.message import JOURNAL, KIND, NOTE
 from commonplace.library import check_limit, interval_of
 from commonplace.search import policy
+from commonplace.verbs.answers import WEAK
 from commonplace.verbs.transcripts.service import TranscriptService
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from commonplace.core.values import Filter, Hit
     from commonplace.journals.transcripts.message import SessionSummary
     from commonplace.verbs.transcripts.service import SessionRead
-
-_WEAK = "Weak match: this may not be about what was asked."
 
 
 class Transcripts(JournalLibrary[TranscriptService, Page]):
@@ -102,5 +101,5 @@ class Transcripts(JournalLibrary[TranscriptService, Page]):
         )
         notes = list(found.notes)
         if found.hits and found.chance is not None and found.chance < policy.WEAK_CHANCE:
-            notes.insert(0, _WEAK)
+            notes.insert(0, WEAK)
         return found.hits, notes

@@ -74,7 +74,7 @@ class AnswerFrame(Struct, frozen=True, kw_only=True):
         has_more: Whether a list goes on after these.
         less: Hits that are not among these, which fit less.
         turns: What else was said in sessions of which enough is among these.
-        far: Gives the refs of those among these hits that fit far less than the best.
+        less_likely: Gives the refs of those among these hits that fit far less than the best.
     """
 
     head: tuple[str, ...]
@@ -86,7 +86,7 @@ class AnswerFrame(Struct, frozen=True, kw_only=True):
     has_more: bool = False
     less: Sequence[Hit] = ()
     turns: Sequence[Hit] = ()
-    far: Callable[[], frozenset[str]] = frozenset
+    less_likely: Callable[[], frozenset[str]] = frozenset
 
 
 class _Shared(Struct, frozen=True, kw_only=True):
@@ -228,9 +228,9 @@ class Renderer(Struct, frozen=True, kw_only=True):
         return lines
 
     def _results(self, frame: AnswerFrame, shown: Sequence[_Shown]) -> list[dict[str, Any]]:
-        far = frame.far()
+        less = frame.less_likely()
         return [
-            {**self._hit_facts(frame, x.hit, x.text), **less_facts(x.hit.doc.ref, far)}
+            {**self._hit_facts(frame, x.hit, x.text), **less_facts(x.hit.doc.ref, less)}
             for x in shown
         ]
 

@@ -33,7 +33,7 @@ from commonplace.doors.cli.terminal_width import (
     wrapped_prose,
 )
 from commonplace.journals.table import JOURNALS
-from commonplace.verbs.answers import place_lines, when_of, word_lines
+from commonplace.verbs.answers import WEAK, place_lines, when_of, word_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -164,7 +164,7 @@ def _head(shaped: Mapping[str, Any], look: ListLook) -> Iterator[str]:
     if shaped.get("asks_all"):
         yield "A question for everything: what was written last, then what may fit."
     if shaped.get("weak"):
-        yield "Weak match: this may not be about what was asked."
+        yield WEAK
     elif shaped.get("chance") is not None:  # that was asked for
         yield f"Chance that these are about the question: {shaped['chance']:.0%}"
 

@@ -351,7 +351,6 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
                 before=before,
             )
         hits = self.searches.read_hits(found)
-
         return self._listed(
             [event for event, _ in hits],
             cursor=f"r{first}.{start + limit}" if more else "",
@@ -359,7 +358,9 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
             notes=found.notes,
             explained=[_explained(hit) for _, hit in hits] if explain else [],
             hits=[hit for _, hit in hits],
-            less=frozenset if start else partial(less_likely, found.hits, text, found.chance),
+            less_likely=frozenset
+            if start
+            else partial(less_likely, found.hits, text, found.chance),
             before=before,
         )
 
@@ -444,7 +445,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         notes: Sequence[str] = (),
         explained: Sequence[tuple[str, dict[str, Any]]] = (),
         hits: Sequence[Chained] | None = None,
-        less: Callable[[], frozenset[str]] = frozenset,
+        less_likely: Callable[[], frozenset[str]] = frozenset,
         extra: Mapping[str, Any] | None = None,
         shows_age: bool = False,
         before: datetime | None = None,
@@ -468,12 +469,12 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
 
         def facts() -> dict[str, Any]:
             made = {**_facts(events, interval), "cursor": cursor, **as_of_facts(before)}
-            fit_less = less()
+            less = less_likely()
             for place, (entry, event) in enumerate(zip(made["entries"], events, strict=True)):
                 for _, why in explained[place : place + 1]:
                     entry.update(why)
                 entry.update(chain_facts(chains[place]))
-                entry.update(less_facts(event.ref, fit_less))
+                entry.update(less_facts(event.ref, less))
                 entry.update({"age": ago(event.at, now, self.zone)} if now else {})
             return {**made, **(extra or {})}
 

@@ -151,11 +151,11 @@ class MemoryFound(Struct, frozen=True, kw_only=True):
         before: The instant as of which it was asked; None for the present.
         todos: How many open to-dos were asked for as such and are listed, newest first; 0 where
             the hits are the best for a question.
-        less: Gives the refs of those that fit far less than the best.
+        less_likely: Gives the refs of those that fit far less than the best.
     """
 
     hits: tuple[MemoryHit, ...]
-    less: Callable[[], frozenset[str]] = frozenset
+    less_likely: Callable[[], frozenset[str]] = frozenset
     duration_ms: int
     top_k: int
     count: Callable[[str], int]
@@ -272,7 +272,7 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
         ]
         return MemoryFound(
             hits=tuple(shown),
-            less=frozenset if found is listed else partial(_less, found, asked.text),
+            less_likely=frozenset if found is listed else partial(_less_likely, found, asked.text),
             duration_ms=0,
             top_k=top_k,
             count=self._count,
@@ -365,7 +365,7 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
         return tokens_in(text)
 
 
-def _less(found: Found, text: str) -> frozenset[str]:
+def _less_likely(found: Found, text: str) -> frozenset[str]:
     from commonplace.search.folding import less_likely
 
     return less_likely(found.hits, text, found.chance)

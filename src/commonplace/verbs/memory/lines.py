@@ -73,7 +73,7 @@ def found_answer(found: MemoryFound, *, explain: bool, card: bool) -> Answer:
 
 
 def _facts(found: MemoryFound, *, explain: bool, card: bool) -> dict[str, Any]:
-    less = found.less()
+    less = found.less_likely()
     results = [
         {**hit_facts(hit, explain=explain), **less_facts(hit.ref, less)} for hit in found.hits
     ]

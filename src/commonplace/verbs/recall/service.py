@@ -118,7 +118,7 @@ class EntriesRecalled(Struct, frozen=True, kw_only=True):
             return fitting(hits, self.question.about, self.found.chance)
         return few_of_a_session(hits, self.question.about)
 
-    def far(self) -> frozenset[str]:
+    def less_likely(self) -> frozenset[str]:
         """The refs of those among the hits that fit far less than the best."""
         if self.has_todos:
             return frozenset()

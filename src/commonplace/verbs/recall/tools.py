@@ -134,7 +134,7 @@ class RecallTools:
             explains=explain,
             less=done.less,
             turns=done.turns,
-            far=done.far if limit else frozenset,
+            less_likely=done.less_likely if limit else frozenset,
         )
         return _renderer(service).hits(
             frame, done.found.hits, about=done.question.about, budget_tokens=budget_tokens

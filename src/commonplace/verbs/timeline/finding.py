@@ -108,11 +108,11 @@ class TimelineFound(Struct, frozen=True, kw_only=True):
         interval: The time it kept to, or leaned to.
         phrase: The words of the question that it was read from.
         leans: Whether entries of other times are found too.
-        less: Gives the refs of those that fit far less than the best.
+        less_likely: Gives the refs of those that fit far less than the best.
     """
 
     hits: tuple[TimelineHit, ...]
-    less: Callable[[], frozenset[str]] = frozenset
+    less_likely: Callable[[], frozenset[str]] = frozenset
     interval: Interval | None = None
     phrase: str = ""
     leans: bool = False
@@ -228,7 +228,7 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
             hits = sorted(read.hits, key=lambda hit: bool(hit.entry.level))
             read = replace(read, hits=tuple(hits))
         less = partial(less_likely, found.hits, query, found.chance)
-        return replace(read, leans=leans_to is not None, less=less)
+        return replace(read, leans=leans_to is not None, less_likely=less)
 
     def _read(self, found: Found, interval: Interval | None) -> TimelineFound:
         hits = tuple(x for hit in found.hits if (x := self._hit(hit)) is not None)

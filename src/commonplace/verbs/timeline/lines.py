@@ -143,7 +143,7 @@ def found_answer(
             "interval": interval_facts(found.interval),
             "read_from": opening(found.phrase, 120),
             "leans": found.leans,
-            "results": _results(shown, found.less(), zone, explain=explain),
+            "results": _results(shown, found.less_likely(), zone, explain=explain),
             **as_of_facts(before),
         },
         found.notes,
