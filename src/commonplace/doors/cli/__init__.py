@@ -23,7 +23,7 @@ COMMANDS: dict[str, Lazy | Added] = {
     ),
     "remember": Lazy(
         f"{_HERE}.remember:remember",
-        "Have every later session know something.",
+        "Tell every later session something.",
         _EVERYDAY,
         'remember "we deploy on Fridays"',
     ),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@click.command(short_help="Have every later session know something.")
+@click.command(short_help="Tell every later session something.")
 @click.argument("text", nargs=-1)
 @click.option("--everywhere", is_flag=True, help="Tell it in every project, not in this one alone.")
 @supersedes_option
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def remember(
     text: Sequence[str], *, everywhere: bool, supersedes: str | None, as_json: bool
 ) -> None:
-    """Have every later session know something.
+    """Tell every later session something.
 
     TEXT is what it is told; without it, it is read from stdin or your editor. In a repository, or
     below a .chronicle, the sessions of that project are told, elsewhere those of every project.
