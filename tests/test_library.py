@@ -258,6 +258,16 @@ def test_an_entry_expires(tmp_path: Path, library: MessageLibrary[Any], clock: F
     assert [path for path in files if b"bakery" in path.read_bytes()] == []
 
 
+@pytest.mark.parametrize("year", [1, 9999])
+def test_no_entry_is_of_a_time_that_another_zone_has_no_date_for(tmp_path: Path, year: int) -> None:
+    """Every search there would fail for it."""
+    slot = ReadySlot(HashingEncoder())
+    with Chronicle("ann", home=tmp_path, encoder=slot) as log:
+        with pytest.raises(Invalid, match=r"Invalid at: .* lies at an end of the calendar"):
+            log.save_entry("a quiet harbour", at=datetime(year, 1, 1, tzinfo=UTC))
+        assert list(log.list()) == []
+
+
 def test_a_time_to_expire_must_be_in_the_future(library: MessageLibrary[Any]) -> None:
     """And aware; the entry stays as it was."""
     ref = library.save_message("user", "a quiet harbour")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from commonplace.journal_library import JournalFound, JournalLibrary
 from commonplace.journals.chronicle.event import JOURNAL, KIND, Event, TagCount
-from commonplace.library import check_aware, check_limit, interval_of
+from commonplace.library import check_entry_time, check_limit, interval_of
 from commonplace.verbs.chronicle.service import ChronicleService
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Chronicle(JournalLibrary[ChronicleService, Event]):
 
         Raises: Invalid, Conflict, Unavailable.
         """
-        check_aware("at", at)
+        check_entry_time(at)
         key = idempotency_key or None
 
         def save() -> str:

@@ -10,6 +10,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from contextlib import suppress
+from datetime import MAXYEAR, MINYEAR
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, overload
@@ -590,6 +591,15 @@ def check_aware(name: str, at: datetime | None) -> None:
     """Raises: Invalid for an instant without a zone."""
     if at is not None and at.tzinfo is None:
         raise Invalid(f"Invalid {name}: {at} has no time zone.", hint="Give an aware datetime.")
+
+
+def check_entry_time(at: datetime | None) -> None:
+    """Raises: Invalid for an instant without a zone, or that some zone has no date for."""
+    check_aware("at", at)
+    if at is not None and not MINYEAR < at.year < MAXYEAR:
+        raise Invalid(
+            f"Invalid at: {at} lies at an end of the calendar.", hint="Use the years 2 to 9998."
+        )
 
 
 def check_limit(limit: int, *, most: int | None = None) -> None:

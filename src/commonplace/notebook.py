@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.values import Page
 from commonplace.journal_library import JournalLibrary
 from commonplace.journals.notebook.format import ENTRY, JOURNAL, OVERVIEW
-from commonplace.library import check_aware
+from commonplace.library import check_entry_time
 from commonplace.verbs.notebook.service import NotebookService
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Notebook(JournalLibrary[NotebookService, Page]):
             Conflict: The overview is another than the one that was read.
             Invalid, NotFound, Unavailable.
         """
-        check_aware("at", at)
+        check_entry_time(at)
         if expires is not None:
             self._time_to_come(expires)
         written, _ = self._begin().write(

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from commonplace.journal_library import JournalLibrary
 from commonplace.journals.private.journal import PrivateEntry
 from commonplace.journals.private.source import JOURNAL
-from commonplace.library import check_aware
+from commonplace.library import check_entry_time
 from commonplace.verbs.private.service import PrivateService
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Private(JournalLibrary[PrivateService, PrivateEntry]):
         expires: datetime | None = None,
     ) -> str:
         """Keep a thought under a heading; its ref. Raises: Invalid, Conflict, Unavailable."""
-        check_aware("at", at)
+        check_entry_time(at)
         key = idempotency_key or None
 
         def save() -> str:
