@@ -24,9 +24,9 @@ import os, random, sys, threading
 from datetime import UTC, datetime
 from pathlib import Path
 from commonplace.core.errors import Conflict, NotFound, Unavailable
-from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.journal import NotebookJournal
 folder, ledger, name, stop = sys.argv[1:]
-notes = Notebook(Path(folder), ledger=Path(ledger), owner="me", zone=UTC,
+notes = NotebookJournal(Path(folder), ledger=Path(ledger), owner="me", zone=UTC,
                  clock=lambda: datetime.now(UTC), auto_gc=False)
 number, pause = 0, threading.Event()
 while not os.path.exists(stop):

@@ -54,7 +54,9 @@ def test_the_sdks_client_uses_its_tools(client, mode):
                 metadata={"projects": ["sales"], "mine": {"deep": [1, None]}},
             )
             found = await call("timeline_search", query="dashboard", when="2020-10")
-            assert found["results"][0]["ref"] == "timeline:rollup_monthly_202010"
+            best = found["results"][0]
+            assert best["ref"] == made["ref"]
+            assert "timeline:rollup_monthly_202010" in best["also"]
             listed = await call("timeline_range", when="2020-10-07", level="raw")
             assert [x["ref"] for x in listed["entries"]] == [made["ref"]]
             hour = await call("timeline_rollup", period="hourly", at="2020-10-07 14")

@@ -59,10 +59,10 @@ _ADD = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from commonplace.journals.chronicle.journal import Chronicle
+from commonplace.journals.chronicle.journal import ChronicleJournal
 from commonplace.journals.chronicle.places import ChroniclePlace
 place = ChroniclePlace(path=Path(sys.argv[1]), form="database")
-chronicle = Chronicle(place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
+chronicle = ChronicleJournal(place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
 for number in range(int(sys.argv[3])):
     event = chronicle.add_event(f"{sys.argv[2]} {number}", tags=["t"]).event
     print(event.id, flush=True)
@@ -141,11 +141,11 @@ _IMPORT = """
 import json, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from commonplace.journals.chronicle.journal import Chronicle
+from commonplace.journals.chronicle.journal import ChronicleJournal
 from commonplace.journals.chronicle.imports import parse_export
 from commonplace.journals.chronicle.places import ChroniclePlace
 place = ChroniclePlace(path=Path(sys.argv[1]), form=sys.argv[2])
-chronicle = Chronicle(place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
+chronicle = ChronicleJournal(place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
 entries = [
     {"id": f"{n:08}-0000-4000-8000-000000000000", "timestamp": "2026-01-01T00:00:00Z",
      "message": f"m{n}"} for n in range(600)

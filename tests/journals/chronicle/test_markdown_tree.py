@@ -317,10 +317,10 @@ _ADD = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from commonplace.journals.chronicle.journal import Chronicle
+from commonplace.journals.chronicle.journal import ChronicleJournal
 from commonplace.journals.chronicle.places import ChroniclePlace
 place = ChroniclePlace(path=Path(sys.argv[1]), form="tree")
-chronicle = Chronicle(place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
+chronicle = ChronicleJournal(place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
 for number in range(30):
     chronicle.add_event(f"{sys.argv[2]} {number}", idempotency_key=f"k{number}")
 """

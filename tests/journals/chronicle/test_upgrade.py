@@ -193,7 +193,7 @@ import os, signal, sqlite3, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from commonplace.journals.chronicle import upgrade as chronicle_upgrade
-from commonplace.journals.chronicle.journal import Chronicle
+from commonplace.journals.chronicle.journal import ChronicleJournal
 from commonplace.journals.chronicle.places import ChroniclePlace
 
 real = chronicle_upgrade.complete
@@ -202,7 +202,7 @@ def complete(conn):
     os.kill(os.getpid(), signal.SIGKILL)
 chronicle_upgrade.complete = complete
 place = ChroniclePlace(path=Path(sys.argv[1]), form="database")
-Chronicle(place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC)).upgrade()
+ChronicleJournal(place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC)).upgrade()
 """
 
 

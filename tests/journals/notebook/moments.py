@@ -154,9 +154,9 @@ def hook(event, args):
         os.kill(os.getpid(), signal.SIGKILL)
     if name == step:
         waits[:] = ["now"]
-from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.journal import NotebookJournal
 from commonplace.journals.notebook.sync import Sync
-notes = Notebook(Path(folder), ledger=Path(ledger), owner="me", zone=UTC,
+notes = NotebookJournal(Path(folder), ledger=Path(ledger), owner="me", zone=UTC,
                  clock=lambda: datetime.now(UTC), author="A <a@x.org>")
 sys.addaudithook(hook)
 """

@@ -36,10 +36,10 @@ def writing(book, section: str, text: str, overview: str) -> str:
     """A command line with which another process of ours writes."""
     program = (
         "import sys; from pathlib import Path; from datetime import UTC, datetime;"
-        "from commonplace.journals.notebook.journal import Notebook;"
+        "from commonplace.journals.notebook.journal import NotebookJournal;"
         "folder, ledger, section, text, overview = sys.argv[1:];"
         "from commonplace.journals.git import index; index.WAIT_S = 0.0;"
-        "n = Notebook(Path(folder), ledger=Path(ledger), owner='me', zone=UTC,"
+        "n = NotebookJournal(Path(folder), ledger=Path(ledger), owner='me', zone=UTC,"
         " clock=lambda: datetime.now(UTC));"
         "n.write(section, text, overview=overview, base_version=n.read_section(section).version)"
     )

@@ -24,9 +24,9 @@ _WRITER = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.journal import NotebookJournal
 folder, ledger, name, count, own = sys.argv[1:]
-notes = Notebook(Path(folder), ledger=Path(ledger), owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
+notes = NotebookJournal(Path(folder), ledger=Path(ledger), owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
 for number in range(int(count)):
     made = notes.write("shared" if number % 2 else name, f"{name} {number}")
     assert made.notes == (), made.notes

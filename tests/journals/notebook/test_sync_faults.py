@@ -198,12 +198,12 @@ _SYNCER = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.journal import NotebookJournal
 from commonplace.journals.notebook.sync import Sync
 from commonplace.journals.notebook.conflicts import Clashes
 folder, ledger, name, count = sys.argv[1:]
 now = lambda: datetime.now(UTC)
-notes = Notebook(Path(folder), ledger=Path(ledger), owner="me", zone=UTC, clock=now, author=f"{name} <x@x.org>")
+notes = NotebookJournal(Path(folder), ledger=Path(ledger), owner="me", zone=UTC, clock=now, author=f"{name} <x@x.org>")
 for number in range(int(count)):
     notes.write("shared" if number % 2 else name, f"{name} {number}")
     Sync(notes, remote="origin").run()
