@@ -171,12 +171,27 @@ def test_list_narrowed():
     assert listed("-n", "1") == ["three"]
     assert listed("--since", "2026-03-03") == ["three", "two"]
     assert listed("--until", "2026-03-02") == ["one"]
+    assert listed("2", "march", "2026") == listed("--when", "2 March 2026") == ["one"]
+    assert listed("since", "2026-03-03") == ["three", "two"]
+    assert listed("2026-03-03", "-t", "sea") == []
+    assert listed("since 2026-03-03", "--until", "2026-03-03") == ["two"]
     assert listed("-t", "OPS") == ["two", "one"]
     assert listed("-t", "ops", "-t", "sea") == ["three", "two", "one"]
     assert listed("-t", "+ops", "-t", "+sea") == ["one"]
     assert listed("-t", "ops", "-t", "-sea") == ["two"]
     shown = run("chronicle", "list", "--since", "2026-03-02", "--until", "2026-03-02").stdout
     assert shown.startswith("Time: 2026-03-02 00:00 to 2026-03-03 00:00 (UTC)\n2026-03-02 ")
+    assert run("chronicle", "list", "2026-03-02").stdout == shown
+    assert run("chronicle", "search", "--when", "2026-03-02").stdout == shown
+    assert facts("chronicle", "list", "2026-03-02")["interval"] == {
+        "since": "2026-03-02T00:00:00+00:00",
+        "until": "2026-03-03T00:00:00+00:00",
+    }
+    exported = run("chronicle", "export", "--when", "2026-03-02", "--json").stdout
+    assert [each["message"] for each in json.loads(exported)["entries"]] == ["one"]
+    unknown = run("chronicle", "list", "soonish")
+    assert (unknown.exit_code, unknown.stdout) == (2, "")
+    assert "Invalid when: unknown time phrase: 'soonish'" in " ".join(unknown.stderr.split())
 
 
 @pytest.mark.parametrize("words", [[], ["-t", "x"]])
@@ -205,7 +220,9 @@ def test_search_by_words():
     assert found("gardens") == ["Watered the garden"]
     assert found("gardens", "-t", "bug-fix") == []
     assert found("-t", "bug-fix") == ["Fixed the bug-fix of v2.1.0 in C++"]
-    done = run("chronicle", "search", "watered", "--since", "yesterday")
+    done = run("chronicle", "search", "watered", "--when", "since yesterday")
+    former = run("chronicle", "search", "watered", "--since", "yesterday")
+    assert done.stdout == former.stdout
     assert done.stdout.startswith("Time: after ")
     assert "Note: Searched by words alone" in done.stdout
     assert run("chronicle", "search", "zebra").stdout.startswith("No entries found")

@@ -217,7 +217,16 @@ def test_list_of_a_time():
     ("command", "lines"),
     [
         ("search", ["--limit", "(1 to 100)", "[default: 10]", "[default: both]", "[default: 0.1]"]),
-        ("list", ["--limit", "(1 to 1000)", "[default: 10]", "[default: both]", "[default: 30]"]),
+        (
+            "list",
+            [
+                "--limit",
+                "(1 to 1000)",
+                "[default: 10]",
+                "[default: both]",
+                "without it the last 30 days",
+            ],
+        ),
     ],
 )
 def test_help_tells_the_defaults_of_the_tool(command, lines):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections import defaultdict
 from pathlib import Path
@@ -82,6 +83,34 @@ def test_one_thing_is_asked_for_by_one_option():
     shown = {spelled for _, option in shown_options() for spelled in option.opts}
     assert {"--owner", "--limit", "--project", "--format"} <= shown
     assert {"--user", "--json", "--jsonl", "--model", "--top-k", "--length"}.isdisjoint(shown)
+
+
+def test_a_period_is_asked_for_in_one_way():
+    """By the words of a list, and by --when elsewhere: nothing that it can say is shown beside it.
+
+    An import and an export of all journals have a beginning alone, and retention an age.
+    """
+    former = {"--since", "--until", "--days"}
+    shown = {(x, y) for x, option in shown_options() for y in former.intersection(option.opts)}
+    assert shown == {("import", "--since"), ("export", "--since"), ("transcripts retain", "--days")}
+    for name, command in leaves(main):
+        words = [x for x in command.params if x.name == "when" and isinstance(x, click.Argument)]
+        switches = [x for x in command.params if "--when" in x.opts]
+        if words and name != "expire":  # its one word is an end
+            assert [x.hidden for x in switches] == [True], name
+        elif switches:
+            assert [x.hidden for x in switches] == [False], name
+
+
+@pytest.mark.parametrize("name", ["list", "private list", "chronicle list", "transcripts list"])
+def test_a_list_takes_its_time_once(name):
+    """As words or by --when, with one exit code and one sentence where it is given as both."""
+    words = run(*name.split(), "last", "week", "--json")
+    switch = run(*name.split(), "--when", "last week", "--json")
+    assert (words.exit_code, switch.stdout) == (0, words.stdout)
+    refused = run(*name.split(), "today", "--when", "last week", "--json")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert json.loads(refused.stderr.splitlines()[-1])["message"] == "The time is given twice."
 
 
 def test_the_help_shows_few_commands_in_groups():

@@ -30,6 +30,7 @@ from commonplace.doors.cli.options import (
     no_undo_option,
     project_option,
     setting_option,
+    time_argument,
     yes_option,
 )
 from commonplace.doors.cli.output import say, show, show_list, show_written
@@ -74,7 +75,7 @@ def message_of(words: tuple[str, ...]) -> str:
 
 def newest_events(limit: int, tags: Sequence[str] = (), **given: Any) -> Answer:
     """The log, newest first; where nothing was logged yet, how to begin."""
-    if tags or given.get("since") or given.get("until"):
+    if tags or any(given.get(name) for name in ("when", "since", "until")):
         # A search without words is a list with a filter.
         return call("search_entries", {**given, "tags": list(tags), "limit": limit})
     answer = call("list_entries", {"limit": limit, "cursor": given.get("cursor")})
@@ -102,12 +103,18 @@ def add(message: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given:
     show_written(call("add_entry", arguments, defers_filing=True), as_json)
 
 
-@chronicle.command(name="list")
+@chronicle.command(name="list", short_help="List what was done, newest first.")
+@time_argument
 @verb_option(ChronicleService.list_entries, "limit")
-@verb_options(ChronicleService.search_entries, without=("text", "as_of", "limit", "explain"))
+@verb_options(
+    ChronicleService.search_entries, without=("text", "when", "as_of", "limit", "explain")
+)
 @list_options
 def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
-    """List what was done, newest first."""
+    """List what was done, newest first.
+
+    WHEN is a time such as `yesterday` or `last week`; without it any time.
+    """
     show_list(newest_events(limit, tags, **given), as_json)
 
 
@@ -231,6 +238,7 @@ def tags(limit: int | None, as_json: bool) -> None:
     help="Format (default: yaml, or json with --json).",
 )
 @click.option("-o", "--output", metavar="FILE", help="File to write (default: stdout).")
+@verb_option(ChronicleService.search_entries, "when")
 @verb_option(ChronicleService.search_entries, "since")
 @verb_option(ChronicleService.search_entries, "until")
 @verb_option(ChronicleService.search_entries, "tags")

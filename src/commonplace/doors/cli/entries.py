@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.core.clock import render_interval
-from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.doors.cli.acts import note_written
 from commonplace.doors.cli.asking import confirm, text_input
@@ -21,6 +20,7 @@ from commonplace.doors.cli.options import (
     list_form,
     list_options,
     no_undo_option,
+    time_argument,
     yes_option,
 )
 from commonplace.doors.cli.output import show, show_list, show_page
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="list")
-@click.argument("when", nargs=-1)
-@click.option("--when", "phrase", metavar="TIME", hidden=True)  # the same, as other lists take it
+@time_argument
 @click.option(
     "-n",
     "--limit",
@@ -55,15 +54,13 @@ if TYPE_CHECKING:
 @verb_option(RecallTools.recall, "journals")
 @verb_option(RecallTools.recall, "as_of")
 @list_options
-def list_entries(when: tuple[str, ...], phrase: str | None, as_json: bool, **given: Any) -> None:
+def list_entries(as_json: bool, **given: Any) -> None:
     """List the newest entries of all journals.
 
     WHEN is a time such as `yesterday` or `last week`; without it any time.
     """
-    if when and phrase:
-        raise Invalid("The time is given twice.", hint="Leave out --when or the words.")
     with opened() as app:
-        show_list(_newest(app, when=phrase or " ".join(when), **given), as_json)
+        show_list(_newest(app, **given), as_json)
 
 
 @click.command(short_help="Show the newest entry whole.")

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from commonplace.core.errors import Invalid
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from click.shell_completion import CompletionItem
 
-_ALL, _EXPIRES, _FORM, _NO_UNDO, _YES = (
-    f"commonplace.option.{x}" for x in ("all", "expires", "form", "undo", "yes")
+_ALL, _EXPIRES, _FORM, _NO_UNDO, _WHEN, _YES = (
+    f"commonplace.option.{x}" for x in ("all", "expires", "form", "undo", "when", "yes")
 )
 _FLAGS = "commonplace.flags"
 
@@ -94,6 +96,22 @@ def _noted(key: str, *, name: str = "") -> dict[str, Any]:
 
 def _given(key: str) -> Any:
     return click.get_current_context().meta.get(key)
+
+
+def _read_time(ctx: click.Context, _param: click.Parameter, words: Sequence[str]) -> str:
+    """The time of a list, typed as words or by --when. Raises: Invalid where it is both."""
+    phrase: str = ctx.meta.get(_WHEN, "")
+    if words and phrase:
+        raise Invalid("The time is given twice.", hint="Leave out --when or the words.")
+    return phrase or " ".join(words)
+
+
+def time_argument(command: _Command) -> _Command:
+    """WHEN, the words of the time of a list, and hidden `--when`, as searches take it."""
+    option = click.option("--when", "phrase", hidden=True, is_eager=True, **_noted(_WHEN))
+    words = click.argument("when", nargs=-1, callback=_read_time)
+    decorated: _Command = words(option(command))
+    return decorated
 
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")

@@ -120,12 +120,13 @@ VerbCommand(
     "private",
     PrivateService.list_recent_entries,
     "list",
-    """List the latest entries, newest first.
+    f"""List the latest entries, newest first.
 
-    WHEN is a time such as `yesterday` or `last week`; without it the last days.
+    WHEN is a time such as `yesterday` or `last week`; without it the last
+    {arguments_of(PrivateService.list_recent_entries)["days"].default} days.
     """,
     short_help="List the latest entries, newest first.",
-    argument=click.Argument(["when"], nargs=-1),
+    takes_time=True,
 ).add_to(private)
 VerbCommand(
     "private",

@@ -118,7 +118,7 @@ VerbCommand(
     TimelineTools.timeline_range,
     "range",
     "List what happened in a time, newest first: all, or one kind of summary.",
-    argument=click.Argument(["when"], nargs=-1),
+    takes_time=True,
     hidden=True,  # `timeline show` takes every time
 ).add_to(timeline)
 VerbCommand(

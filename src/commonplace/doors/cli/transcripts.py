@@ -44,7 +44,7 @@ VerbCommand(
     WHEN is a time such as `yesterday` or `May 2026`; without it any time.
     """,
     short_help="List sessions, the one that went on last first.",
-    argument=click.Argument(["when"], nargs=-1),
+    takes_time=True,
 ).add_to(transcripts)
 VerbCommand(
     "transcripts",

@@ -31,6 +31,7 @@ from commonplace.doors.cli.options import (
     common_options,
     list_options,
     supersedes_option,
+    time_argument,
 )
 from commonplace.doors.cli.output import show, show_list
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
@@ -70,6 +71,9 @@ _FORMER = {
 }
 """What it was called there before, which is still taken."""
 
+_FORMER_TIMES = {"days", "since", "until"}
+"""Arguments that `when` can say as well: beside it they are taken, and not shown."""
+
 _METAVARS = {
     "project": "FOLDER",
     **dict.fromkeys(("when", "since", "until", "as_of", "at", "start", "end"), "TIME"),
@@ -100,12 +104,14 @@ def verb_option(
 
     people: Their own default, where it is another than a model's.
     """
-    kind, arg, default = arguments_of(verb)[name]
+    arguments = arguments_of(verb)
+    kind, arg, default = arguments[name]
     default = people or default
     spelled = _SPELLED.get(name, (f"--{name.replace('_', '-')}",))
     bounds = "" if arg.least is None else f" ({arg.least} to {arg.most})"
     again = " May be given again." if get_origin(kind) is list else ""
     attrs: dict[str, Any] = {"help": f"{arg.text}{bounds}{again}"}
+    attrs["hidden"] = name in _FORMER_TIMES and "when" in arguments
     attrs["shell_complete"] = COMPLETES.get(name)
     if name in _FORMER:
         attrs |= {"cls": Respelled, "former": _FORMER[name]}
@@ -158,6 +164,7 @@ class VerbCommand(Struct, frozen=True):
         help: What it says of itself.
         short_help: Its line in the help of its group; None for the first sentence.
         argument: What is typed without an option, named as the verb names it.
+        takes_time: Whether the words of a time are typed so, its `when`.
         defaults: Those of people, where they are other than a model's.
         files: What files changes before something is looked for; None where nothing is asked.
         files_blank: Whether that is done without words too.
@@ -173,6 +180,7 @@ class VerbCommand(Struct, frozen=True):
     help: str
     short_help: str | None = None
     argument: click.Argument | None = None
+    takes_time: bool = False
     defaults: Mapping[str, object] = {}
     files: Callable[[App], None] | None = None
     files_blank: bool = False
@@ -184,7 +192,7 @@ class VerbCommand(Struct, frozen=True):
     def command(self) -> click.Command:
         """The command as click has it."""
         arguments = [] if self.argument is None else [self.argument]
-        without = [str(each.name) for each in arguments]
+        without = ["when"] if self.takes_time else [str(each.name) for each in arguments]
         options = verb_options(self.verb, without=without, defaults=self.defaults)
         made = click.command(
             name=self.name,
@@ -194,8 +202,8 @@ class VerbCommand(Struct, frozen=True):
             hidden=self.hidden,
         )(options((list_options if self.is_list else common_options)(partial(self._run))))
         made.params[:0] = arguments
-        if "when" in without:
-            made.params.append(click.Option(["--when", "phrase"], hidden=True))
+        if self.takes_time:
+            made = time_argument(made)
         ranks = self.files and self.is_list and "limit" in arguments_of(self.verb)
         return all_option(made) if ranks else made
 
@@ -211,7 +219,7 @@ class VerbCommand(Struct, frozen=True):
         asked = ""
         if self.argument is not None:
             name = str(self.argument.name)
-            typed: Any = arguments.pop("phrase", None) or given[name]
+            typed = given[name]
             asked = arguments[name] = " ".join(typed) if isinstance(typed, tuple) else typed
         answer = self._answer(asked, arguments)
         if not self.is_list:

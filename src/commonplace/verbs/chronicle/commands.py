@@ -59,6 +59,7 @@ class ChronicleCommands(Struct, frozen=True):
         self,
         *,
         form: Format,
+        when: str | None = None,
         since: str | None = None,
         until: str | None = None,
         tags: Sequence[str] = (),
@@ -67,7 +68,8 @@ class ChronicleCommands(Struct, frozen=True):
 
         Raises: Invalid, Unavailable.
         """
-        verbs, within = self.verbs, read_span(self.verbs, since or "", until or "")
+        verbs = self.verbs
+        within = read_span(verbs, since or "", until or "", when=when or "")
         events: list[Event] = []
         cursor = None
         while cursor != "":

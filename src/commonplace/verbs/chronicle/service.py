@@ -83,7 +83,7 @@ _CURSOR = re.compile(r"r([1-9][0-9]?|100)\.([1-9][0-9]{0,4})", re.ASCII)
 _NOT_SURE = "No entry has every word or is near in meaning: these are the best there are."
 _LOG_ALONE = "Only the log was searched; recall searches all that was said and written."
 _TAGS_ARG = Arg("Tags: plain ones any of, '+tag' required, '-tag' excluded.")
-_SINCE_ARG = Arg("Only from the start of this time on: 'monday', '2026-11-03'.")
+_WHEN_ARG = Arg("Only this time: 'last week', '2026-11', 'since monday'.")
 
 
 class ChronicleService(Struct, frozen=True, kw_only=True):
@@ -314,7 +314,8 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         *,
         text: Annotated[str, Arg("What it was about; leave out to filter alone.")] = "",
         tags: Annotated[list[str], _TAGS_ARG] = [],
-        since: Annotated[str, _SINCE_ARG] = "",
+        when: Annotated[str, _WHEN_ARG] = "",
+        since: Annotated[str, Arg("Only from the start of this time on.")] = "",
         until: Annotated[str, Arg("Only to the end of this time.")] = "",
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
@@ -325,7 +326,8 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
 
         Use it to find past activities. With text the best come first, without it the newest.
         """
-        interval, before = read_span(self, since, until), read_as_of(self, as_of)
+        interval = read_span(self, since, until, when=when)
+        before = read_as_of(self, as_of)
         if not text.strip():
             if before is not None:
                 raise Invalid(
