@@ -47,6 +47,7 @@ _PAGES = {
     "memory": "/memory",
     "health": "/health",
     "settings": "/settings",
+    "forgetting": "/entry/forget?ref=transcripts:claude-code/s0000000%2310",
 }
 
 _DAYS = 365

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.import_notes import NotesImport
+    from commonplace.core.phrase import Phrase
     from commonplace.core.portable import PortableItem
     from commonplace.core.values import (
         Amendment,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         Change,
         Completion,
         Counts,
+        Doc,
         EditableText,
         Encoded,
         KnownSources,
@@ -449,11 +451,12 @@ class OwnerIndex(Protocol):
 
 @runtime_checkable
 class FindsTexts(Protocol):
-    """An index that finds which of its texts contain a string exactly."""
+    """An index that finds which of its texts contain words exactly."""
 
-    def refs_holding(self, words: Sequence[str]) -> set[str]:
-        """The refs of all docs whose text contains one of these strings, in part of a word too.
+    def docs_holding(self, phrases: Sequence[Phrase]) -> list[Doc]:
+        """All docs whose text contains every part of one of these phrases, in part of a word too.
 
+        It may leave out a text that contains the parts, but not as words in its order.
         Raises: Unavailable.
         """
         ...

@@ -11,12 +11,13 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import PENDING
 from commonplace.core.former_texts import render_former
 from commonplace.core.ports import FindsTexts
-from commonplace.core.values import NOTHING_KNOWN, Since
+from commonplace.core.values import Put, Since
 from commonplace.journals.notebook.forget import NotebookHistory
-from commonplace.verbs.forgetting.service import ForgettingService
+from commonplace.verbs.forgetting.service import ForgettingService, puts
+from commonplace.verbs.forgetting.shingles import shingles_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from commonplace.app.owner_context import OwnerContext
     from commonplace.app.wiring.chronicle import ChronicleWiring
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.transcripts import TranscriptWiring
     from commonplace.core.ports import Source
     from commonplace.core.time_book import TimeBook
+    from commonplace.core.values import Doc, KnownSources
     from commonplace.journals.git.repo import GitRepository
     from commonplace.verbs.amend import AmendService
+    from commonplace.verbs.forgetting.shingles import Shingle
 
 _COPIES = 20
 """How many copies are named at most, the newest first."""
@@ -76,21 +79,59 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
     def _has_database(self) -> bool:
         return self.context.settings.database.url is not None
 
-    def known_without(self, words: Sequence[str]) -> Since:
-        """The docs that the index holds without these words; none where it cannot say."""
-        index = self.context.index
-        if not isinstance(index, FindsTexts):
-            return NOTHING_KNOWN
-        try:
-            holding = index.refs_holding(words)
-            stamps = index.known().stamps
-        except CommonplaceError:
-            return NOTHING_KNOWN
+    def docs_with(self, shingles: Sequence[Shingle]) -> Iterator[Doc]:
+        """All docs that hold a shingle; see the port.
+
+        Where a source's mark is exact and the one that was filed, what the index holds is all there
+        is. Of every other source each entry is looked at, but for what is filed without a shingle;
+        chronicle knows from one look to the next that nothing differs from what is filed.
+        """
+        known, held = self._find_held(shingles)
+        holding = {doc.ref for doc in held}
 
         def without(prefix: str) -> dict[str, str]:
-            return {ref: x for ref, x in stamps(prefix).items() if ref not in holding}
+            stamps = known.stamps(prefix) if known is not None else {}
+            return {ref: x for ref, x in stamps.items() if ref not in holding}
 
-        return Since(mark=None, stamps=without)
+        since = Since(mark=None, stamps=without)
+        for source in self.sources():
+            if known is not None and self._is_filed(source, known):
+                yield from self._docs_of(source, [x for x in held if x.journal == source.name])
+            elif known is not None and self._is_chronicle(source):
+                yield from _changed_and_held(source, known, held)
+            else:
+                yield from puts(source, since)
+
+    def _find_held(self, shingles: Sequence[Shingle]) -> tuple[KnownSources | None, list[Doc]]:
+        """What the index knows, and its docs with a shingle; None where it cannot say."""
+        index = self.context.index
+        if not isinstance(index, FindsTexts):
+            return None, []
+        try:
+            # What is filed after the marks were read makes a journal's mark another.
+            known = index.known()
+            docs = index.docs_holding([each.phrase for each in shingles])
+        except CommonplaceError:
+            return None, []
+        return known, [doc for doc in docs if shingles_in(shingles, doc.text)]
+
+    def _is_filed(self, source: Source, known: KnownSources) -> bool:
+        """Whether the index surely holds all of a source, and nothing else."""
+        if not source.exact_mark:
+            return False
+        if source.name == self.transcripts.name and self.transcripts.is_kept():
+            self.transcripts.store.follow_files()  # then its mark is exact
+        mark = source.mark()
+        return mark != "" and known.marks.get(source.name) == mark
+
+    def _is_chronicle(self, source: Source) -> bool:
+        return source.name == self.chronicle.name and self.chronicle.is_there()
+
+    def _docs_of(self, source: Source, held: Sequence[Doc]) -> Iterable[Doc]:
+        """What stands behind docs of the index; of exchanges each message by itself."""
+        if source.name != self.transcripts.name:
+            return held
+        return self.transcripts.read_exchanges({doc.ref for doc in held}) if held else ()
 
     def former_elsewhere(self) -> Iterator[str]:
         """The texts that edits replaced, of those in a database; see the port."""
@@ -151,3 +192,15 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         yield "What AI clients keep of their sessions themselves."
         if self._has_database:
             yield "Files of the Postgres server that keeps the memories: its log, its backups."
+
+
+def _changed_and_held(source: Source, known: KnownSources, held: Sequence[Doc]) -> Iterator[Doc]:
+    """The docs of a source that differ from what is filed, then those of the index that do not."""
+    changed = set()
+    for change in source.scan(Since(mark=None, stamps=known.stamps)):
+        if isinstance(change, Put):
+            changed.add(change.doc.ref)
+            yield change.doc
+        else:
+            changed.add(change.ref)
+    yield from (x for x in held if x.journal == source.name and x.ref not in changed)

@@ -11,13 +11,13 @@ from commonplace.core.files import may_exist
 from commonplace.core.values import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from commonplace.app.owner_context import OwnerContext
     from commonplace.core.brief_item import BriefItem
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.project_folders import ProjectFolders
-    from commonplace.core.values import Finding
+    from commonplace.core.values import Doc, Finding
     from commonplace.journals.transcripts.client_memory import ClientMemory
     from commonplace.journals.transcripts.exchanges import Exchange, Turn
     from commonplace.journals.transcripts.store import TranscriptStore
@@ -182,6 +182,12 @@ class TranscriptWiring:
         from commonplace.journals.transcripts.exchanges import each_alone
 
         return self._followed(each_alone)
+
+    def read_exchanges(self, refs: Collection[str]) -> Iterator[Doc]:
+        """The messages of what the index holds under these refs, each by itself."""
+        from commonplace.journals.transcripts.source import TranscriptSource
+
+        return TranscriptSource(self.store, self._context.settings.timezone).read_exchanges(refs)
 
     def _followed(self, together: Callable[[Iterable[Turn]], Iterable[Exchange]]) -> list[Source]:
         """together: Which turns of a session are one doc."""

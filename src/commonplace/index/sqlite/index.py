@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from commonplace.core.phrase import Phrase
     from commonplace.core.values import Asked, Candidates, Change, Doc, Encoded, Since, Vector
     from commonplace.index.scoring.score import Nearness
     from commonplace.index.sqlite.file import Opened, OpenMeaning
@@ -176,11 +177,21 @@ class SqliteOwnerIndex:
             marks = dict(conn.execute(self._sql["list_marks"]).fetchall())
         return KnownSources(marks=marks, stamps=self._stamps)
 
-    def refs_holding(self, words: Sequence[str]) -> set[str]:
-        """The refs of all docs whose text contains one of these strings; see `FindsTexts`."""
-        with self._file.using() as (conn, _):
-            rows = conn.execute(self._sql["list_holding"], {"words": json.dumps([*words])})
-            return {ref for (ref,) in rows}
+    def docs_holding(self, phrases: Sequence[Phrase]) -> list[Doc]:
+        """All docs whose text contains the parts of one of these phrases; see `FindsTexts`."""
+        sure = [(phrase, words) for phrase in phrases if (words := phrase.sure_words())]
+        others = [phrase for phrase in phrases if not phrase.sure_words()]
+        with self._file.using() as (conn, opened), snapshot(conn):
+            found: set[int] = set()
+            for phrase, words in sure:
+                match = " AND ".join('("' + '" OR "'.join(forms) + '")' for forms in words)
+                rows = conn.execute(self._sql["list_matching_texts"], {"match": match})
+                found.update(doc for doc, text in rows if _may_hold(text, phrase))
+            if others:
+                longest = json.dumps([max(each.parts, key=len) for each in others])
+                rows = conn.execute(self._sql["list_holding"], {"words": longest})
+                found.update(doc for doc, text in rows if any(_may_hold(text, x) for x in others))
+            return [*read_docs(conn, self._sql, opened.facets, found).values()]
 
     def unencoded(self, identity: str, limit: int) -> list[Unencoded]:
         """Docs without a vector of this encoder, newest first. Raises: Unavailable."""
@@ -511,3 +522,7 @@ class SqliteOwnerIndex:
                     self._drop_lease(conn, lease, self._holder)
         except (OSError, sqlite3.OperationalError) as exc:
             _log.warning("A matrix file in %s was not written: %s", self._file.folder, exc)
+
+
+def _may_hold(text: str, phrase: Phrase) -> bool:
+    return all(part in text for part in phrase.parts)

@@ -77,9 +77,13 @@ FROM docs AS d LEFT JOIN sessions AS s ON s.id = d.session
 WHERE d.id IN (SELECT value FROM json_each(:ids));
 
 -- name: list_holding
--- The refs of texts that contain one of these strings.
-SELECT d.ref FROM docs AS d
+-- The texts that contain one of these strings.
+SELECT d.id, d.text FROM docs AS d
 WHERE EXISTS (SELECT 1 FROM json_each(:words) AS w WHERE instr(d.text, w.value) > 0);
+
+-- name: list_matching_texts
+-- The texts that match.
+SELECT d.id, d.text FROM words JOIN docs AS d ON d.id = words.rowid WHERE words MATCH :match;
 
 -- name: list_ids
 -- The ids of all docs.

@@ -24,7 +24,7 @@ from commonplace.journals.transcripts.message import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from commonplace.core.values import Change, Since
@@ -90,6 +90,15 @@ class TranscriptSource:
         for client, session in reversed(changed):
             known = since.stamps(f"{ref_of(client, session)}#")
             yield from self._compare(client, session, known)
+
+    def read_exchanges(self, refs: Collection[str]) -> Iterator[Doc]:
+        """The messages of the exchanges filed under these refs, each by itself; as `scan`."""
+        for client, session in sorted({each[:2] for ref in refs if (each := parse_ref(ref))}):
+            for numbers, n, stamp in in_exchanges(self._store.list_turns(client, session)):
+                if ref_of(client, session, n) in refs:
+                    for x in self._store.read(client, session, first=numbers[0], last=numbers[-1]):
+                        if x.n in numbers:
+                            yield self._doc_of(client, session, x, [x], stamp)
 
     def _scan_all(self, since: Since) -> Iterator[Change]:
         known: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from datetime import timedelta
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -71,8 +72,11 @@ class OwnerTexts(Protocol):
         """The texts that edits replaced, of those that lie in a database. Raises: Unavailable."""
         ...
 
-    def known_without(self, words: Sequence[str]) -> Since:
-        """The docs that need not be read: the index holds them, without any of these words."""
+    def docs_with(self, shingles: Sequence[Shingle]) -> Iterable[Doc]:
+        """All docs on this machine that hold a shingle, and what the index does not know yet.
+
+        Some may come twice. Raises: Unavailable where a journal cannot be read.
+        """
         ...
 
     def folders(self) -> Mapping[str, Callable[[str], str]]:
@@ -288,7 +292,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         for a query without a word; Unavailable where a journal cannot be read.
         """
         is_taken = selection.matcher(self.texts.folders())
-        docs = self._docs(NOTHING_KNOWN)
+        sources = [*self.texts.sources(), *filter(None, [self.texts.elsewhere()])]
+        docs = (doc for source in sources for doc in puts(source, NOTHING_KNOWN))
         taken = {doc.ref: doc for doc in docs if is_taken(doc)}
         return sorted(taken.values(), key=lambda doc: (doc.at, doc.ref))
 
@@ -567,7 +572,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     def _look_elsewhere(self, scan: ByteScan, shingles: Sequence[Shingle]) -> None:
         try:
             if (source := self.texts.elsewhere()) is not None:
-                docs = _puts(source, NOTHING_KNOWN)
+                docs = puts(source, NOTHING_KNOWN)
                 scan.read_texts(_DATABASE, (doc.text for doc in docs), shingles)
                 scan.read_texts(_FORMER, self.texts.former_elsewhere(), shingles)
         except CommonplaceError as exc:
@@ -584,26 +589,19 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             lost: Why the database could not be read is added to it, instead of raised.
         """
         seen: set[str] = set()
-        # A text without the longest word of any shingle holds no shingle.
-        for doc in self._docs(
-            self.texts.known_without(list({each.longest_word for each in shingles})), lost
-        ):
+        for doc in chain(self.texts.docs_with(shingles), self._docs_elsewhere(lost)):
             if doc.ref in seen or doc.ref in but or doc.ref.partition("#")[0] in but:
                 continue
             if said := shingles_in(shingles, doc.text):
                 seen.add(doc.ref)
                 yield doc, said
 
-    def _docs(self, known: Since, lost: list[str] | None = None) -> Iterator[Doc]:
-        """Every doc of the sources, less those that are known; lost: as in `_docs_with`."""
-        for source in self.texts.sources():
-            yield from _puts(source, known)
+    def _docs_elsewhere(self, lost: list[str]) -> Iterator[Doc]:
+        """Every doc in a database; lost: as in `_docs_with`."""
         try:
             if (elsewhere := self.texts.elsewhere()) is not None:
-                yield from _puts(elsewhere, NOTHING_KNOWN)
+                yield from puts(elsewhere, NOTHING_KNOWN)
         except CommonplaceError as exc:
-            if lost is None:
-                raise
             lost.append(exc.message)
 
 
@@ -635,7 +633,7 @@ def _noted(
     return ref, version, days, names
 
 
-def _puts(source: Source, known: Since) -> Iterator[Doc]:
+def puts(source: Source, known: Since) -> Iterator[Doc]:
     """The docs of a source, less those that are known."""
     for change in source.scan(known):
         if isinstance(change, Put):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from commonplace.core.phrase import Phrase
 from commonplace.core.text import body_of, well_formed
 
 if TYPE_CHECKING:
@@ -33,12 +34,14 @@ class Shingle(Struct, frozen=True, kw_only=True):
     """Words that stand together in a text, and how they look in a text and in a file.
 
     Attributes:
+        phrase: What an index finds it by.
         longest_word: What does not hold that holds no shingle.
         pattern: Of the shingle in a text.
         forms: The same in bytes, as it is and as JSON writes it: longest word and pattern.
         is_short: Whether it may be there by chance.
     """
 
+    phrase: Phrase
     longest_word: str
     pattern: re.Pattern[str]
     forms: tuple[tuple[bytes, re.Pattern[bytes]], ...]
@@ -119,7 +122,11 @@ def _shingle(parts: list[tuple[str, bool]], *, is_short: bool) -> Shingle:
         tuple(write(word) for word in words) for write in (str.encode, _as_json, _as_ascii_json)
     }
     glued = [glued for _, glued in parts]
+    # A part that goes on, or is gone on with, is no whole word.
+    whole = [not (here or after) for here, after in zip(glued, [*glued[1:], True], strict=True)]
+    inner = [word for word, is_whole in zip(words[1:-1], whole[1:-1], strict=True) if is_whole]
     return Shingle(
+        phrase=Phrase(parts=tuple(dict.fromkeys(words)), inner=tuple(inner)),
         longest_word=max(words, key=len),
         pattern=re.compile(joined),
         forms=tuple(
