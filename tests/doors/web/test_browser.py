@@ -480,6 +480,8 @@ def test_a_clash_is_settled(serve, chromium, clashing, script, width):
     served = serve()
     size = {"width": width, "height": 900}
     with opened(chromium, served, viewport=size, java_script_enabled=script) as page:
+        if width < 1100:
+            page.get_by_role("link", name="Journals").click()
         page.locator("#places").get_by_role("link", name="Notebook").click()
         page.get_by_role("link", name="api/port").click()
         sides = page.locator(".columns .card")

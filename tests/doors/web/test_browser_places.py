@@ -122,3 +122,26 @@ def test_a_year_on_a_phone(serve, chromium):
         visit(page, served, "/calendar/2026")
         page.locator(".newest").evaluate("each => each.scrollTo(-each.scrollWidth, 0)")
         assert page.locator(".heatmap text").first.bounding_box()["x"] >= 0
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_the_places_rise_from_the_bar(serve, chromium, script):
+    """On a narrow window they take no room below the text, and come and go without a jump."""
+    fill(1)
+    served = serve()
+    size = {"width": 390, "height": 844}
+    with opened(chromium, served, viewport=size, java_script_enabled=script) as page:
+        visit(page, served, "/settings")
+        health = page.locator("#places").get_by_role("link", name="Health")
+        page.mouse.wheel(0, 500)
+        expect(health).to_be_hidden()
+        page.get_by_role("link", name="Journals").click()
+        expect(health).to_be_visible()
+        if script:
+            assert violations(page) == []
+        page.get_by_role("link", name="Close").click()
+        expect(health).to_be_hidden()
+        page.get_by_role("link", name="Journals").click()
+        health.click()
+        expect(page.locator("h1")).to_have_text("Health")
+        expect(health).to_be_hidden()

@@ -78,6 +78,12 @@ def test_a_deeply_nested_text_is_shown_whole():
         ("a - b #c 2. d", "a - b #c 2. d"),
         ("## Closed ##\n---\nend", "Closed \u00b7 end"),
         ("#\n- \n", ""),
+        ("It is *so*, _ever_ ~~not~~ so", "It is so, ever not so"),
+        ("2 * 3 * 4, a*b*c, one_two_three", "2 * 3 * 4, a*b*c, one_two_three"),
+        ("`*.py`, `_x_` and `*.md`", "*.py, _x_ and *.md"),
+        ("See [the page](https://a.org/x_(y)) now", "See the page now"),
+        ("See [the page](https://a.org/lo...", "See the page"),
+        ("[x](javascript:y) [[api/auth]]", "[x](javascript:y) [[api/auth]]"),
     ],
 )
 def test_the_words_of_a_row(text, words):

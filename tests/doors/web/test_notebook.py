@@ -293,7 +293,7 @@ def test_what_links_to_a_section_or_an_entry(notebook):
     write(world, "web", f"It follows from {entry}.")
     browser = world.browser()
     page = browser.get("/notebook/section", params={"name": "api/errors"})
-    assert "Linked from The overview of map History 1 entry" in words_of(page)
+    assert "Mentioned in notebook: The overview of map History 1 entry" in words_of(page)
     page = browser.get("/entry", params={"ref": f"notebook:{entry}"})
     assert "Mentioned in 12:00" in words_of(page)
     assert f"It follows from {entry}" in words_of(page)

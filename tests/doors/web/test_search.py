@@ -105,6 +105,18 @@ def test_a_summary_is_shown_by_its_sentences(world):
     assert "[2026-" not in words
 
 
+def test_an_hour_of_several_sentences_is_shown_by_these(world):
+    """Its times stand alone on a line, and are left out likewise."""
+    for minute in (10, 20):
+        at = f"2026-10-06 10:{minute}"
+        world.call("timeline", "timeline_add", content=f"Calm harbour, look {minute}.", at=at)
+    world.app.timeline_commands().roll_up()
+    world.app.filing.catch_up()
+    words = words_of(search(world, q="calm harbour", n=25))
+    assert "timeline: Calm harbour, look 10. Calm harbour, look 20." in words
+    assert "[10:" not in words
+
+
 def test_filters_list_what_there_is(filled):
     """Journals that hold something, their kinds, and the tags that were given."""
     page = search(filled, q="api", tag="elsewhere")

@@ -31,7 +31,15 @@ _NESTED = 20
 """Levels of quotes and lists that the parser follows; what lies deeper it leaves out unasked."""
 
 _NESTING = frozenset({"blockquote_open", "bullet_list_open", "ordered_list_open", "list_item_open"})
-_SIGNS = re.compile(r"\*\*|__|^ *(?:> ?)+|`")
+_SIGNS = re.compile(r"\*\*|__|~~|^ *(?:> ?)+")
+_INLINE = re.compile(
+    r"`(?P<code>[^`]+)`"
+    r"|!?\[(?P<link>[^][]*)\]\((?:https?://|mailto:)[^()\s]*(?:\([^()\s]*\)[^()\s]*)*"
+    r"(?: \"[^\"]*\")?(?:\)|\.\.\.$)"
+    r"|(?<![\w*])\*(?P<star>[^\s*](?:[^*]*[^\s*])?)\*(?![\w*])"
+    r"|(?<!\w)_(?P<line>[^\s_](?:[^_]*[^\s_])?)_(?!\w)"
+)
+"""Code, a link whose address may be cut, and emphasis, as they stand within a line."""
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?: +(.*?))??(?: +#+)? *$")
 _ITEM = re.compile(r"^ *(?:[-*+]|\d{1,9}[.)]) +(?:\[[ xX]\] +)?")
 _RULE = re.compile(r"^ {0,3}(?:=+|-{2,}|\*{3,}|_{3,}) *$")
@@ -66,6 +74,7 @@ def to_words(text: str) -> str:
             continue
         heading, item = _HEADING.match(plain), _ITEM.match(plain)
         begun = (heading[1] or "") if heading else plain[item.end() :] if item else plain
+        begun = _INLINE.sub(lambda found: found[found.lastgroup or 0], begun).replace("`", "")
         if not (words := " ".join(begun.split())):
             continue
         if said and (heading or item or is_apart):

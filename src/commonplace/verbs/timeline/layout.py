@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 _COUNTED = re.compile(
-    r"(?:\[[\d:]+-[\d:]+\] )?[\d,]+ entr(?:y|ies)\b.*\."
+    r"(?:\[[\d:]+-[\d:]+\] )?[\d,]+ entr(?:y|ies)\b.*\.|\[[\d:]+-[\d:]+\]"
     r"|\*\*(?:Projects|Tags|Actions|Tools)\*\*: .*\([\d,]+\)(?: and \d+ more)?"
 )
 _TITLE = re.compile(r"\*\*[^*]+\*\*")

@@ -111,7 +111,7 @@ def period(visit: Visit) -> WebPage:
         "level": level,
         "name": name_of(interval, level, zone),
         "before": _before(interval.start, level, zone),
-        "after": _named(interval.end, level, zone),
+        "after": _beside(interval.end, level, zone),
         "above": [
             (visit.url("period", key=wider, journal=journals), called)
             for wider, called in _above(interval, level, zone)
@@ -275,11 +275,20 @@ def _named(at: datetime, level: Level, zone: tzinfo) -> tuple[str, str]:
     return period_key(at, level, zone), name_of(period_at(at, level, zone), level, zone)
 
 
+def _beside(at: datetime, level: Level, zone: tzinfo) -> tuple[str, str]:
+    """The key of a period beside another, and what it is called from there: `Tue 24 Nov`."""
+    key, name = _named(at, level, zone)
+    local = to_local(at, zone)
+    if level == "hour":
+        return key, f"{local:%a %H}:00"
+    return key, f"{local:%a} {local.day} {local:%b}" if level == "day" else name
+
+
 def _before(start: datetime, level: Level, zone: tzinfo) -> tuple[str, str] | None:
     """The key and the name of the period before; None where the calendar begins."""
     try:
         with within_calendar(start.isoformat()):
-            return _named(start - _TICK, level, zone)
+            return _beside(start - _TICK, level, zone)
     except Invalid:
         return None
 

@@ -20,6 +20,7 @@ from commonplace.doors.web.charts import heatmap
 from commonplace.doors.web.pages.entry import ref_of, split_head
 from commonplace.doors.web.visit import Redirect, UndoOffer, WebPage, offer_to_delete
 from commonplace.journals.memory.entry import parse_ref, version_of
+from commonplace.journals.transcripts.clients import CLIENTS
 from commonplace.verbs.brief.render import TITLES
 from commonplace.verbs.brief.service import without_mark
 
@@ -162,7 +163,7 @@ def _new(visit: Visit, project: NewOfProject) -> dict[str, Any]:
         }
         for each in project.sessions
     ]
-    clients = sorted({each.session.client for each in project.sessions})
+    clients = sorted({CLIENTS.get(x.session.client, x.session.client) for x in project.sessions})
     return {
         "name": visit.shown(project.name),
         "asked": [
