@@ -157,6 +157,8 @@ def test_equal_texts_have_equal_hashes(one, other):
     ("text", "shown"),
     [
         (" one\n two ", "one two"),
+        ("# a\n\nbb cc", "# a · bb cc"),
+        ("# a\n ", "# a"),
         ("aaa bbb ccc", "aaa bbb ccc"),
         ("aaa bbb cccc", "aaa bbb..."),
         ("aaaaaaaaaaaaaa b", "aaaaaaaaaaa..."),

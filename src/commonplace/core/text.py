@@ -232,12 +232,13 @@ def opening(text: str, length: int = 150, sign: str = "...") -> str:
 def first_words(text: str, length: int = 80) -> str:
     """The beginning of a text on one line, `...` where it is cut; no word of it is broken.
 
-    A text that begins with a longer word is cut inside it.
+    A text that begins with a longer word is cut inside it. A heading stands apart from what is
+    below it.
     """
     text = text.lstrip()
     if len(text) > length:
         text = _screened(text, 0, 4 * length)
-    line = " ".join(text[: 4 * length + 1].split())
+    line = " ".join(_HEADED.sub(r"\1 ·", text[: 4 * length + 1]).split())
     if len(line) <= length and len(text) <= 4 * length:
         return line
     return (line[: length + 1].rpartition(" ")[0] or line[:length]) + "..."
@@ -264,6 +265,7 @@ def without_front_matter(text: str) -> str:
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
+_HEADED = re.compile(r"^(#{1,6} +\S.*)$(?=\s+\S)", re.MULTILINE)
 
 
 def counted(count: int, one: str, many: str) -> str:
