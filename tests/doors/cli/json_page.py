@@ -12,10 +12,10 @@ EXPLAINED = {"by", "similarity", "legs"}
 
 
 class Promised(NamedTuple):
-    """The names that a command prints, and those of each of its items."""
+    """The names that a command prints, and those of the items of its lists, by the list's name."""
 
     top: frozenset[str]
-    of_items: frozenset[str]
+    of_items: dict[str, frozenset[str]]
 
 
 def _names(text: str) -> frozenset[str]:
@@ -27,8 +27,9 @@ def _promises() -> dict[str, Promised]:
     found = {}
     table = PAGE.split("| command | prints |\n|---|---|\n")[1].split("\n\n")[0]
     for commands, prints in re.findall(r"^\| (.*) \| (.*) \|$", table, re.MULTILINE):
-        inside = "".join(re.findall(r"\(([^)]*)\)", prints))
-        names = Promised(_names(re.sub(r"\([^)]*\)", "", prints)), _names(inside))
+        lists = re.findall(r"`([^`]+)` \((`[^)]*)\)", prints)
+        inside = {name: _names(names) for name, names in lists}
+        names = Promised(_names(re.sub(r"\([^)]*\)", "", prints)), inside)
         found |= dict.fromkeys(_names(commands), names)
     return found
 
@@ -41,7 +42,8 @@ def broken(call: str, printed: dict[str, object]) -> list[str]:
     told = max((each for each in PROMISES if f"{call} ".startswith(f"{each} ")), key=len)
     promised = PROMISES[told]
     found = [f"{call}: no {each}" for each in sorted(promised.top - printed.keys())]
-    for item in printed.get("items", []):
-        missing = sorted(promised.of_items - item.keys())
-        found += [f"{call}: an item without {each}" for each in missing]
+    for name, promised_names in promised.of_items.items():
+        for item in printed.get(name) or ():
+            missing = sorted(promised_names - item.keys())
+            found += [f"{call}: an item of {name} without {each}" for each in missing]
     return found

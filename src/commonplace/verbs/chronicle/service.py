@@ -315,7 +315,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         text: Annotated[str, Arg("What it was about; leave out to filter alone.")] = "",
         tags: Annotated[list[str], _TAGS_ARG] = [],
         when: Annotated[str, _WHEN_ARG] = "",
-        since: Annotated[str, Arg("Only from the start of this time on.")] = "",
+        since: Annotated[str, Arg("Only from this time on.")] = "",
         until: Annotated[str, Arg("Only to the end of this time.")] = "",
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
@@ -324,7 +324,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
     ) -> Answer:
         """Chronicle: search what was done by words and meaning, tags and time.
 
-        Use it to find past activities. With text the best come first, without it the newest.
+        With text the best come first, without it the newest.
         """
         interval = read_span(self, since, until, when=when)
         before = read_as_of(self, as_of)

@@ -219,7 +219,7 @@ class PrivateService(Struct, frozen=True, kw_only=True):
             list[str], Arg("Only entries with one of these headings: 'feelings', 'project_notes'.")
         ] = [],
         when: Annotated[str, Arg("Only this time: 'last week', '2026-11', 'since monday'.")] = "",
-        since: Annotated[str, Arg("Only from the start of this time on.")] = "",
+        since: Annotated[str, Arg("Only from this time on.")] = "",
         until: Annotated[str, Arg("Only to the end of this time.")] = "",
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         floor: Annotated[
