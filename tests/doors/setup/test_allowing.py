@@ -283,7 +283,7 @@ def test_a_session_that_cannot_ask_calls_what_is_allowed(name, session, level, w
     with ScriptedModel(RECALL, WRITE) as model:
         session(model, "Grease it.")
     read, written = model.given
-    assert "No entries found" in read or re.search(r"`t:[0-9a-f]{8} ", read)
+    assert "No entries found" in read or re.search(r"`s:[0-9a-f]{8} ", read)
     assert ("Entry created" in written) is writes
 
 

@@ -105,7 +105,7 @@ def test_the_next_session_knows_what_one_wrote_and_said(client, install, session
     assert said(messages) == [f"user: {ASKED}", f"assistant: {DONE}"]
 
     def ref(results):
-        return {"ref": re.search(r"`(t:[0-9a-f]{8}) ", "\n".join(results))[1]}
+        return {"ref": re.search(r"`(s:[0-9a-f]{8}) ", "\n".join(results))[1]}
 
     script = (call("recall", query="What was said of the harbour gate?"), Call("open_ref", ref))
     with ScriptedModel(*script) as model:
