@@ -380,6 +380,7 @@ def test_a_stranger_corrects_and_forgets(serve, chromium):
         page.get_by_role("button", name="Forget it for good").click()
         expect(page.locator("h1")).to_have_text("Deleted")
         expect(page.locator(".lead")).to_contain_text("Nothing of the text is left.")
+        page.get_by_role("link", name="Journals").click()
         page.get_by_role("link", name="Memory").click()
         page.get_by_role("button", name="Done: Thing 0").click()
         expect(page.get_by_role("button", name="Open again: Thing 0")).to_be_visible()
