@@ -312,11 +312,11 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
     def search_entries(
         self,
         *,
-        text: Annotated[str, Arg("What it was about; leave out to filter alone.")] = "",
+        text: Annotated[str, Arg("What it was about; none to filter alone.")] = "",
         tags: Annotated[list[str], _TAGS_ARG] = [],
         when: Annotated[str, _WHEN_ARG] = "",
-        since: Annotated[str, Arg("Only from this time on.")] = "",
-        until: Annotated[str, Arg("Only to the end of this time.")] = "",
+        since: Annotated[str, Arg("From this time on.")] = "",
+        until: Annotated[str, Arg("To the end of this time.")] = "",
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
         cursor: Annotated[str, Arg("From an earlier answer, for the next page.")] = "",
@@ -324,7 +324,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
     ) -> Answer:
         """Chronicle: search what was done by words and meaning, tags and time.
 
-        With text the best come first, without it the newest.
+        Use it to find past activities, best first; newest without text.
         """
         interval = read_span(self, since, until, when=when)
         before = read_as_of(self, as_of)

@@ -219,8 +219,8 @@ class PrivateService(Struct, frozen=True, kw_only=True):
             list[str], Arg("Only entries with one of these headings: 'feelings', 'project_notes'.")
         ] = [],
         when: Annotated[str, Arg("Only this time: 'last week', '2026-11', 'since monday'.")] = "",
-        since: Annotated[str, Arg("Only from this time on.")] = "",
-        until: Annotated[str, Arg("Only to the end of this time.")] = "",
+        since: Annotated[str, Arg("From this time on.")] = "",
+        until: Annotated[str, Arg("To the end of this time.")] = "",
         as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
         floor: Annotated[
             float, Arg("Least similarity of a hit that shares no word with the query.", -1, 1)
