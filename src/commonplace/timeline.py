@@ -110,8 +110,8 @@ class Timeline(MessageLibrary[TimelineService]):
     ) -> TimelineEntry:
         """Alter an entry; what is None stays. Raises: Invalid, NotFound."""
         check_aware("at", at)
-        altered = self.service.update(id_of(ref), content=text, metadata=metadata, at=at)
-        return altered.entry
+        amender = self._amender_of(self.service)
+        return amender.update(id_of(ref), content=text, metadata=metadata, at=at).entry
 
     def get(self, ref: str) -> TimelineEntry:
         """One entry or summary. Raises: NotFound, which says whether it is gone or never was."""

@@ -83,7 +83,7 @@ def timeline_add(app, text):
 
 
 def timeline_edit(app, ref, text):
-    app.timeline.service().update(ref, content=text)
+    app.timeline.amender().update(ref, content=text)
 
 
 def timeline_delete(app, ref):

@@ -108,7 +108,7 @@ def test_what_else_an_edit_changed_is_taken_back_with_it(app):
     logged, recorded, todo = (write(app, each) for each in ("chronicle", "timeline", "memory"))
     before = [opened(app, ref).facts for ref in (logged, recorded)]
     app.chronicle.amender().edit_entry(ref=logged, tags=["farm"], at="yesterday")
-    app.timeline.service().update(
+    app.timeline.amender().update(
         recorded.partition(":")[2], metadata={"tags": ["farm"]}, at=app.clock() - timedelta(9)
     )
     memory = app.memory.service()

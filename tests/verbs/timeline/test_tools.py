@@ -393,7 +393,7 @@ def test_the_same_key_is_one_entry(app):
     one, two = (ask(app, "timeline_add", content="x", idempotency_key="k") for _ in range(2))
     assert one.facts["ref"] == two.facts["ref"]
     assert (one.facts["repeated"], two.facts["repeated"]) == (False, True)
-    app.timeline.service().delete(one.facts["id"])
+    app.timeline.amender().delete_entry(one.facts["id"])
     gone = ask(app, "timeline_add", content="x", idempotency_key="k")
     assert "deleted: nothing was added" in gone.text
     assert ask(app, "timeline_range").facts["count"] == 0
@@ -412,7 +412,8 @@ def test_a_deletion_says_what_is_still_in_the_index(app):
     ref = ask(app, "timeline_add", content="x").facts["id"]
     service = app.timeline.service()
     service.filing = Busy
-    assert service.delete(ref)[1] == ("Still in the index: The index is being read.",)
+    _, notes = app.timeline.amender().delete_entry(ref)
+    assert notes == ("Still in the index: The index is being read.",)
 
 
 def test_stored_text_is_fenced_wherever_it_is_told(app):

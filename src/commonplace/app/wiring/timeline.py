@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from commonplace.app.owner_context import OwnerContext
     from commonplace.app.wiring.catching_up import CatchingUp
     from commonplace.core.brief_item import BriefItem
-    from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
+    from commonplace.core.ports import OpensRefs, Portable, Source
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Finding
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.model_texts import ModelTexts
     from commonplace.journals.timeline.rollups import Rollups
     from commonplace.verbs.imports.taking_back import GivesImportsBack
+    from commonplace.verbs.timeline.amend import TimelineAmender
     from commonplace.verbs.timeline.service import TimelineService
     from commonplace.verbs.timeline.tools import TimelineTools
     from commonplace.verbs.toolset import Toolset
@@ -211,7 +212,7 @@ class TimelineWiring:
 
         return TimelinePages(self.journal, self.rollups.find_open)
 
-    def amender(self) -> AmendsRefs:
+    def amender(self) -> TimelineAmender:
         """What corrects its entries."""
         from commonplace.verbs.timeline.amend import TimelineAmender
 
@@ -221,7 +222,7 @@ class TimelineWiring:
         """What takes imported entries out of it."""
         from commonplace.verbs.imports.giving_back import FromTimeline
 
-        return FromTimeline(self.service())
+        return FromTimeline(self.amender())
 
     def portable(self) -> Portable | None:
         """What exports and imports the journal."""

@@ -69,9 +69,9 @@ def _repair_chronicle(app: App, ref: str) -> None:
 def _repair_timeline(app: App, ref: str) -> None:
     from commonplace.journals.timeline.entry import version_of
 
-    service, screen = app.timeline.service(), app.shared.screen
-    entry = service.journal.read(ref.partition(":")[2])
-    service.update(
+    amender, screen = app.timeline.amender(), app.shared.screen
+    entry = app.timeline.journal.read(ref.partition(":")[2])
+    amender.update(
         entry.id,
         content=screen.shown(entry.content),
         metadata=screen.shown_values(dict(entry.metadata)),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from commonplace.verbs.memory.service import MemoryService
     from commonplace.verbs.notebook.service import NotebookService
     from commonplace.verbs.private.amend import PrivateAmender
-    from commonplace.verbs.timeline.service import TimelineService
+    from commonplace.verbs.timeline.amend import TimelineAmender
     from commonplace.verbs.transcripts.service import TranscriptService
 
 
@@ -48,7 +48,7 @@ _IN_HISTORY = (
 class FromTimeline(Struct, frozen=True):
     """Takes imported entries out of the timeline, by their import keys or refs."""
 
-    service: TimelineService
+    amender: TimelineAmender
     last_first: bool = True
 
     def find(self, versions: Mapping[str, str]) -> Mapping[str, ImportedEntry]:
@@ -57,7 +57,7 @@ class FromTimeline(Struct, frozen=True):
         return {key: entry for key, entry in found.items() if entry is not None}
 
     def _find(self, entry_id: str, version: str) -> ImportedEntry | None:
-        journal = self.service.journal
+        journal = self.amender.service.journal
         entry = journal.find(entry_id)
         if entry is None:
             if not journal.has_expired(entry_id):
@@ -74,21 +74,22 @@ class FromTimeline(Struct, frozen=True):
 
     def remove(self, versions: Mapping[str, str]) -> tuple[Sequence[str], Sequence[str]]:
         """See the port."""
-        return self.service.delete_many(versions), ()
+        return self.amender.delete_many(versions), ()
 
     def unfile(self, gone: Mapping[str, tuple[str, str]]) -> Sequence[str]:
         """See the port."""
-        notes = left_notes(self.service.filing().forget([ref for ref, _ in gone.values()]))
-        self.service.journal.release([self._id_of(key) for key in gone])
+        service = self.amender.service
+        notes = left_notes(service.filing().forget([ref for ref, _ in gone.values()]))
+        service.journal.release([self._id_of(key) for key in gone])
         return notes
 
     def finish_deleting(self) -> tuple[str, ...]:
         """See `Derives`."""
-        return self.service.finish_deleting()
+        return self.amender.finish_deleting()
 
     def _id_of(self, key: str) -> str:
         named = key.removeprefix(f"{TIMELINE}:")
-        return named if named != key else key_id(KEYS, self.service.journal.owner, key)
+        return named if named != key else key_id(KEYS, self.amender.service.journal.owner, key)
 
 
 class FromPrivate(Struct, frozen=True):

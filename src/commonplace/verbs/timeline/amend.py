@@ -12,20 +12,26 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from commonplace.core.clock import render_instant
+from commonplace.core.errors import Unavailable
+from commonplace.core.former_texts import correct_latest
 from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, EditableText
 from commonplace.journals.timeline.entry import SUPERSEDES, id_of, names_of, ref_of, version_of
 from commonplace.verbs.amend import names_in
+from commonplace.verbs.timeline.service import RecordedEntry
 from commonplace.verbs.times import read_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
     from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.journals.timeline.journal import Deleted
     from commonplace.verbs.amend import EntryFields
-    from commonplace.verbs.timeline.service import RecordedEntry, TimelineService
+    from commonplace.verbs.timeline.service import TimelineService
+
+_AFTER_DELETING_S = 5.0
 
 _OURS = frozenset({SUPERSEDES, "pinned"})
 """What metadata say of an entry's place, and of how long it is kept."""
@@ -50,7 +56,7 @@ class TimelineAmender(Struct, frozen=True):
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
         """Change the content; see the port."""
-        return _edited(self.service.update(id_of(ref), content=text, expected=expected))
+        return _edited(self.update(id_of(ref), content=text, expected=expected))
 
     def read_fields(self, ref: str) -> EntryFields:
         """Its time, tags and projects; see `verbs.amend.EditsFields`."""
@@ -70,7 +76,7 @@ class TimelineAmender(Struct, frozen=True):
         metadata = {x: y for x, y in entry.metadata.items() if x not in named}
         metadata |= {name: names for name, names in named.items() if names}
         return _edited(
-            self.service.update(
+            self.update(
                 entry.id,
                 content=text,
                 at=read_at(self.service, fields.get("at", "")),
@@ -82,7 +88,7 @@ class TimelineAmender(Struct, frozen=True):
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Give an entry what it had, metadata and time too; see `verbs.amend.RestoresTexts`."""
         return _edited(
-            self.service.update(
+            self.update(
                 id_of(former.ref),
                 content=former.text,
                 metadata=former.more["metadata"],
@@ -91,10 +97,88 @@ class TimelineAmender(Struct, frozen=True):
             )
         )
 
+    def update(
+        self,
+        entry_id: str,
+        *,
+        content: str | None = None,
+        at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expected: str = "",
+    ) -> RecordedEntry:
+        """Alter an entry, then file it, and its summaries; see `TimelineJournal.update`."""
+
+        service = self.service
+
+        def updated() -> TimelineEntry:
+            before = service.journal.read(entry_id)
+            version = version_of(before)
+            more = {"metadata": before.metadata, "at": before.at.isoformat()}
+            with service.former.edited(before.ref, version, before.content, more) as note:
+                entry = service.journal.update(
+                    entry_id,
+                    content=content,
+                    at=at,
+                    metadata=metadata,
+                    expected=expected or version,
+                )
+                note(version_of(entry))
+            return entry
+
+        entry = correct_latest(expected, updated)
+        notes = service.filing().file_edited(service.journal.docs([entry])).notes
+        # Its summaries quote what it said before, and a search would find that there.
+        if service.keep_up():
+            service.filing().refresh(1.0)
+        return RecordedEntry(entry=entry, is_new=False, notes=notes)
+
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete an entry, and its text from the rollups that it went into; see the port."""
-        _, notes = self.service.delete(id_of(ref), expected=expected)
+        _, notes = self.delete_entry(id_of(ref), expected=expected)
         return Amendment(act="deleted", ref=ref_of(id_of(ref)), notes=notes)
+
+    def delete_entry(self, entry_id: str, *, expected: str = "") -> tuple[Deleted, tuple[str, ...]]:
+        """Delete an entry for good, and take its text out of every rollup, index and vector.
+
+        The rollups it went into are made again from what is left. With notes on what is not done
+        yet. Raises: as `TimelineJournal.delete`.
+        """
+        from commonplace.search.filing.port import Pending
+
+        service = self.service
+        if not expected or version_of(service.journal.read(entry_id)) == expected:
+            service.former.drop([ref_of(entry_id)])
+        deleted = service.journal.delete(entry_id, expected=expected)
+        filed = service.filing().forget(deleted.refs)
+        notes = (f"Still in the index: {filed.why}",) if isinstance(filed, Pending) else ()
+        # What is not made again by then is empty until it is: nothing of the text is shown.
+        service.rollups.catch_up(within_s=_AFTER_DELETING_S)
+        return deleted, (*notes, *service.filing().refresh(1.0))
+
+    def delete_many(self, versions: Mapping[str, str]) -> list[str]:
+        """Delete the entries, by refs, that have these versions; the refs of those.
+
+        The index is the caller's, and then `finish_deleting`. Raises: Unavailable.
+        """
+        by_id = {ref.partition(":")[2]: version for ref, version in versions.items()}
+        self.service.former.drop([*versions])
+        deleted = self.service.journal.delete_many(by_id)
+        rollups = [ref for ref in deleted.refs if ref not in versions]
+        self.service.filing().forget(rollups)
+        return [ref for ref in deleted.refs if ref in versions]
+
+    def finish_deleting(self) -> tuple[str, ...]:
+        """Erase what was deleted from the file, and make its rollups again; notes on what is left.
+
+        Never raises: what is not done is done at the next start.
+        """
+        notes: tuple[str, ...] = ()
+        try:
+            self.service.journal.erase_deleted()
+        except Unavailable as exc:
+            notes = (exc.summary,)
+        self.service.rollups.catch_up(within_s=_AFTER_DELETING_S)
+        return notes
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Record an entry of the same time in the place of another; see the port."""
@@ -129,7 +213,7 @@ class TimelineAmender(Struct, frozen=True):
                 kept[name] = left
         notes: tuple[str, ...] = ()
         if kept != entry.metadata:
-            done = self.service.update(entry.id, metadata=kept, expected=version_of(entry))
+            done = self.update(entry.id, metadata=kept, expected=version_of(entry))
             entry, notes = done.entry, done.notes
         return Amendment(act="edited", ref=entry.ref, text=entry.content, at=entry.at, notes=notes)
 

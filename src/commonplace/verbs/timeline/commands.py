@@ -33,6 +33,7 @@ from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.period_reader import PeriodReader, StoredPeriod
 from commonplace.verbs.answers import CAUTION, answer_of, interval_facts
 from commonplace.verbs.renderer import Renderer
+from commonplace.verbs.timeline.amend import TimelineAmender
 from commonplace.verbs.timeline.drill_down import drill_down, with_others
 from commonplace.verbs.timeline.lines import figures_lines, state_of, when_of
 from commonplace.verbs.timeline.reading import read_period, read_time
@@ -268,7 +269,7 @@ class TimelineCommands:
 
         With notes on what is not done yet. Raises: Invalid, NotFound, Unavailable.
         """
-        deleted, notes = self._service.delete(id_of(ref.strip()))
+        deleted, notes = TimelineAmender(self._service).delete_entry(id_of(ref.strip()))
         rollups = counted(deleted.rollups, "summary", "summaries")
         shown = visible_line(deleted.refs[0])
         facts = {"ref": shown, "refs": list(deleted.refs), "rollups": deleted.rollups}

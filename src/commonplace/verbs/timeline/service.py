@@ -13,8 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.clock import render_time
-from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
-from commonplace.core.former_texts import correct_latest
+from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import nearest, opening
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.due_periods import span_at
@@ -24,8 +23,6 @@ from commonplace.journals.timeline.entry import (
     PERIODS,
     RAW,
     id_of,
-    ref_of,
-    version_of,
 )
 from commonplace.journals.timeline.expiry import RetentionResult, apply_retention
 from commonplace.journals.timeline.journal import Listed
@@ -49,7 +46,6 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.comparison import Comparison
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.feed import Feeding
-    from commonplace.journals.timeline.journal import Deleted
     from commonplace.journals.timeline.retention import Retention
     from commonplace.journals.timeline.rollups import Computed, Rollups
     from commonplace.journals.timeline.trends import Trends
@@ -62,7 +58,6 @@ _CONTEXT_HITS = 12
 _CONTEXT_ROLLUPS = 6
 _AT_ONCE = 400
 _AT_ONCE_S = 0.5
-_AFTER_DELETING_S = 5.0
 _PERIODS_SHOWN = 62
 _TICK = timedelta(microseconds=1)
 _DAYS: Mapping[Level, int] = {"day": 1, "week": 7, "month": 30, "year": 365}
@@ -205,39 +200,6 @@ class TimelineService:
         notes = self._file([added.entry]) if added.is_new else ()
         return RecordedEntry(entry=added.entry, is_new=added.is_new, notes=notes)
 
-    def update(
-        self,
-        entry_id: str,
-        *,
-        content: str | None = None,
-        at: datetime | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        expected: str = "",
-    ) -> RecordedEntry:
-        """Alter an entry, then file it, and its summaries; see `TimelineJournal.update`."""
-
-        def updated() -> TimelineEntry:
-            before = self.journal.read(entry_id)
-            version = version_of(before)
-            more = {"metadata": before.metadata, "at": before.at.isoformat()}
-            with self.former.edited(before.ref, version, before.content, more) as note:
-                entry = self.journal.update(
-                    entry_id,
-                    content=content,
-                    at=at,
-                    metadata=metadata,
-                    expected=expected or version,
-                )
-                note(version_of(entry))
-            return entry
-
-        entry = correct_latest(expected, updated)
-        notes = self.filing().file_edited(self.journal.docs([entry])).notes
-        # Its summaries quote what it said before, and a search would find that there.
-        if self.keep_up():
-            self.filing().refresh(1.0)
-        return RecordedEntry(entry=entry, is_new=False, notes=notes)
-
     def supersede(
         self,
         entry_id: str,
@@ -260,47 +222,6 @@ class TimelineService:
         added = self.journal.supersede(entry_id, content, at=at, metadata=metadata)
         notes = self._file([added.entry]) if added.is_new else ()
         return RecordedEntry(entry=added.entry, is_new=added.is_new, notes=notes)
-
-    def delete(self, entry_id: str, *, expected: str = "") -> tuple[Deleted, tuple[str, ...]]:
-        """Delete an entry for good, and take its text out of every rollup, index and vector.
-
-        The rollups it went into are made again from what is left. With notes on what is not done
-        yet. Raises: as `TimelineJournal.delete`.
-        """
-        from commonplace.search.filing.port import Pending
-
-        if not expected or version_of(self.journal.read(entry_id)) == expected:
-            self.former.drop([ref_of(entry_id)])
-        deleted = self.journal.delete(entry_id, expected=expected)
-        filed = self.filing().forget(deleted.refs)
-        notes = (f"Still in the index: {filed.why}",) if isinstance(filed, Pending) else ()
-        # What is not made again by then is empty until it is: nothing of the text is shown.
-        self.rollups.catch_up(within_s=_AFTER_DELETING_S)
-        return deleted, (*notes, *self.filing().refresh(1.0))
-
-    def delete_many(self, versions: Mapping[str, str]) -> list[str]:
-        """Delete the entries, by refs, that have these versions; the refs of those.
-
-        The index is the caller's, and then `finish_deleting`. Raises: Unavailable.
-        """
-        by_id = {ref.partition(":")[2]: version for ref, version in versions.items()}
-        self.former.drop([*versions])
-        deleted = self.journal.delete_many(by_id)
-        self.filing().forget([ref for ref in deleted.refs if ref not in versions])  # rollups
-        return [ref for ref in deleted.refs if ref in versions]
-
-    def finish_deleting(self) -> tuple[str, ...]:
-        """Erase what was deleted from the file, and make its rollups again; notes on what is left.
-
-        Never raises: what is not done is done at the next start.
-        """
-        notes: tuple[str, ...] = ()
-        try:
-            self.journal.erase_deleted()
-        except Unavailable as exc:
-            notes = (exc.summary,)
-        self.rollups.catch_up(within_s=_AFTER_DELETING_S)
-        return notes
 
     def find(
         self,
