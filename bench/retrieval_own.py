@@ -150,9 +150,9 @@ OWN_SEARCHES = (
         name="timeline_search",
         turns=True,
         write=_write_timeline,
-        ask=lambda app, text: app.timeline.tools.timeline_search(query=text, limit=LIMIT).facts[
-            "results"
-        ],
+        ask=lambda app, text: (
+            app.timeline.service().timeline_search(query=text, limit=LIMIT).facts["results"]
+        ),
     ),
     OwnSearch(
         name="memory_search",

@@ -22,7 +22,8 @@ from commonplace.journals.timeline.journal import MOST_LISTED
 from commonplace.library import MessageLibrary, check_aware, check_limit, interval_of
 from commonplace.verbs.timeline.amend import TimelineAmender
 from commonplace.verbs.timeline.finding import MOST, TimelineFound
-from commonplace.verbs.timeline.service import TimelineService, parse_period
+from commonplace.verbs.timeline.reading import parse_period
+from commonplace.verbs.timeline.service import TimelineService
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

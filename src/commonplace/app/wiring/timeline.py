@@ -31,14 +31,13 @@ if TYPE_CHECKING:
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.timeline.amend import TimelineAmender
     from commonplace.verbs.timeline.service import TimelineService
-    from commonplace.verbs.timeline.tools import TimelineTools
     from commonplace.verbs.toolset import Toolset
 
 FOLDER = "journal"
 
 
 class TimelineWiring:
-    """The timeline of one owner, its rollups, its service and its tools."""
+    """The timeline of one owner, its rollups and its verbs."""
 
     name = "timeline"
     title = "The timeline"
@@ -115,15 +114,8 @@ class TimelineWiring:
             )
         service.filing().refresh(1.0)
 
-    @locked_cached_property
-    def tools(self) -> TimelineTools:
-        """The timeline's tools."""
-        from commonplace.verbs.timeline.tools import TimelineTools
-
-        return TimelineTools(self._service)
-
     def service(self) -> TimelineService:
-        """What the timeline's tools work with."""
+        """The timeline's verbs."""
         return self._service
 
     @locked_cached_property
@@ -185,9 +177,9 @@ class TimelineWiring:
 
     def toolset(self) -> Toolset:
         """Its tools; making this opens nothing."""
-        from commonplace.verbs.timeline.tools import TimelineTools
+        from commonplace.verbs.timeline.service import TimelineService
 
-        return TimelineTools.toolset(lambda: self.tools)
+        return TimelineService.toolset(self.service)
 
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
         """How the newest day and week went: they are of no project."""

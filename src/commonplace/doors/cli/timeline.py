@@ -37,7 +37,7 @@ from commonplace.doors.cli.short_refs import (
 )
 from commonplace.doors.cli.verb_commands import VerbCommand, verb_options
 from commonplace.journals.timeline.entry import PROFILE, RAW, indexed_kinds
-from commonplace.verbs.timeline.tools import TimelineTools
+from commonplace.verbs.timeline.service import TimelineService
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -76,7 +76,7 @@ def timeline() -> None:
 @click.option(
     "-t", "--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be given again."
 )
-@verb_options(TimelineTools.timeline_add, without=("content",))
+@verb_options(TimelineService.timeline_add, without=("content",))
 @expires_option
 @common_options
 def add(
@@ -103,7 +103,7 @@ def add(
 
 VerbCommand(
     "timeline",
-    TimelineTools.timeline_search,
+    TimelineService.timeline_search,
     "search",
     """Find entries and summaries by words and meaning; without QUERY the newest first.
 
@@ -115,7 +115,7 @@ VerbCommand(
 ).add_to(timeline)
 VerbCommand(
     "timeline",
-    TimelineTools.timeline_range,
+    TimelineService.timeline_range,
     "range",
     "List what happened in a time, newest first: all, or one kind of summary.",
     takes_time=True,
@@ -123,7 +123,7 @@ VerbCommand(
 ).add_to(timeline)
 VerbCommand(
     "timeline",
-    TimelineTools.timeline_context,
+    TimelineService.timeline_context,
     "context",
     "Gather what a prompt should hold: the profile, summaries, the nearest entries.",
     short_help="Gather what a prompt should hold.",
@@ -194,7 +194,7 @@ def profile(text: tuple[str, ...], as_json: bool) -> None:
 
 VerbCommand(
     "timeline",
-    TimelineTools.timeline_trends,
+    TimelineService.timeline_trends,
     "trends",
     """Compare a period with the last one and the mean, and count over time; nothing is guessed.
 

@@ -18,7 +18,6 @@ from commonplace.config.settings import read_settings
 from commonplace.core.clock import from_local
 from commonplace.journals.timeline.entry import TimelineDraft
 from commonplace.verbs.timeline.commands import TimelineCommands
-from commonplace.verbs.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -113,7 +112,7 @@ def _record(service: TimelineService, commands: TimelineCommands, home: Path, sa
         "from hours, weeks and months from days, the year from months. No model was asked: the\n"
         "numbers are counted, and every sentence stands in an entry.",
     )
-    trends = TimelineTools(service).timeline_trends(period="monthly")
+    trends = service.timeline_trends(period="monthly")
     say("commonplace timeline trends --period monthly", _text_of(trends))
 
 
@@ -139,7 +138,7 @@ _STEPS = (
 
 
 def _ask(service: TimelineService, say: Say) -> None:
-    search = TimelineTools.toolset(lambda: TimelineTools(service)).tool("timeline_search")
+    search = service.toolset(lambda: service).tool("timeline_search")
     query = "what did we decide about Postgres in october"
     why = "A time in the question is read out of it. The demo searches by words alone."
     found = _text_of(search.call({"query": query, "limit": 2}))

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import find_period_key, period, render_interval
 from commonplace.core.errors import Invalid
-from commonplace.core.text import opening
+from commonplace.core.text import nearest, opening
 from commonplace.core.values import Interval
 from commonplace.core.when.phrases import parse_when
-from commonplace.journals.timeline.entry import JOURNAL, LEVELS
+from commonplace.journals.timeline.entry import JOURNAL, LEVELS, PERIODS
 from commonplace.verbs.times import naming, read_span
 
 if TYPE_CHECKING:
@@ -88,4 +88,16 @@ def read_period(service: Clocked, text: str) -> tuple[Level, Interval]:
     raise Invalid(
         f"Invalid period: {opening(text, 60)!r} is not one hour, day, week, month or year.",
         hint="Use one such as 2026, 2026-10, 2026-W41, 2026-10-07, '2026-10-07 14' or last week.",
+    )
+
+
+def parse_period(text: str) -> Level:
+    """The level of `hourly`, `daily`, `weekly`, `monthly` or `yearly`. Raises: Invalid."""
+    for name, level in PERIODS.items():
+        if text.strip().lower() in {name, f"{name}_rollup", level}:
+            return level
+    near = nearest(text, list(PERIODS))
+    guess = f"Did you mean {near}? " if near else ""
+    raise Invalid(
+        f"Invalid period: {opening(text, 60)!r}.", hint=f"{guess}Use one of {', '.join(PERIODS)}."
     )

@@ -1,28 +1,33 @@
-"""The timeline's verbs, shared by tools, commands and library: one owner's journal and its search.
+"""The timeline's verbs: record what happens, find it, read how a period went.
 
-Values in, values out: `lines` and `tools` beside it put them into words.
+Each takes plain values and answers in words and facts. Decides nothing about periods or ranking.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.clock import render_time
-from commonplace.core.errors import CommonplaceError, Invalid
-from commonplace.core.text import nearest, opening
-from commonplace.core.values import Interval
+from commonplace.core.clock import render_instant, render_time
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.fence import fenced
+from commonplace.core.text import TOKEN_BYTES, opening
+from commonplace.core.values import Answer, Interval
 from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.entry import (
     JOURNAL,
+    LEVELS,
+    LONGEST,
     NAMES,
     PERIODS,
     RAW,
+    PeriodName,
     id_of,
+    version_of,
 )
 from commonplace.journals.timeline.expiry import RetentionResult, apply_retention
 from commonplace.journals.timeline.journal import Listed
@@ -32,9 +37,21 @@ from commonplace.journals.timeline.retention import KEEP_ALL
 from commonplace.journals.timeline.trends import counted_span
 from commonplace.search.policy import fitting_level
 from commonplace.verbs.amend import look_up_former
+from commonplace.verbs.answers import CAUTION, answer_of, interval_facts, time_lines, tokens_of
 from commonplace.verbs.context import check_budget
 from commonplace.verbs.timeline.context import assemble, recent_rollups
 from commonplace.verbs.timeline.finding import TimelineSearch
+from commonplace.verbs.timeline.lines import (
+    NOTHING,
+    entry_facts,
+    found_answer,
+    list_answer,
+    rollup_answer,
+)
+from commonplace.verbs.timeline.reading import find_id, parse_interval, parse_period, read_named
+from commonplace.verbs.timeline.trend_lines import compared_level, comparison_lines, trend_lines
+from commonplace.verbs.times import naming, read_as_of, read_at
+from commonplace.verbs.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,6 +60,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock, Level
     from commonplace.core.former_texts import FormerTexts
     from commonplace.core.present import Present
+    from commonplace.journals.timeline.add import AddedEntry
     from commonplace.journals.timeline.comparison import Comparison
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.feed import Feeding
@@ -54,6 +72,20 @@ if TYPE_CHECKING:
     from commonplace.verbs.context import Context
     from commonplace.verbs.timeline.finding import TimelineFound
 
+RangeLevel: TypeAlias = Literal["all", "raw", "hourly", "daily", "weekly", "monthly", "yearly"]
+
+TrendPeriod: TypeAlias = Literal["auto", "hourly", "daily", "weekly", "monthly", "yearly"]
+
+_GUIDE = """\
+There is a timeline of what happens, summed up by hour, day, week, month and year. Gather what to \
+know with timeline_context, ask timeline_rollup how a day, a month or a year went, and \
+timeline_trends how this week compares with the last."""
+
+_WRITING_GUIDE = "Record in the timeline with timeline_add what was done or said."
+
+_LEVELS = ("raw", *PERIODS)
+_FEWEST_TOKENS = 200
+_AROUND_TOKENS = 60
 _CONTEXT_HITS = 12
 _CONTEXT_ROLLUPS = 6
 _AT_ONCE = 400
@@ -77,7 +109,7 @@ class RecordedEntry(Struct, frozen=True, kw_only=True):
 
 
 class TimelineService:
-    """The verbs of one owner's timeline: each writes, files what was written, or finds.
+    """The verbs of one owner's timeline, for tools, commands and library; `toolset` is for doors.
 
     Args:
         rollups: what sums up what is recorded.
@@ -122,43 +154,61 @@ class TimelineService:
         """The zone that cuts this owner's periods now."""
         return self.journal.zone
 
-    def keep_up(self) -> int:
-        """Roll up some of what is due, if anything is; how many were made. Never raises."""
-        with suppress(CommonplaceError):
-            if self.rolls_up:
-                self._erase()
-                self.feed()
-                return self.rollups.catch_up(most=_AT_ONCE, within_s=_AT_ONCE_S)
-        return 0
+    @classmethod
+    def toolset(cls, opens: Callable[[], Self]) -> Toolset:
+        """The tools, methods of what `opens` gives at each call; listing them opens nothing."""
+        return Toolset(
+            name="timeline",
+            guide=_GUIDE,
+            writing_guide=_WRITING_GUIDE,
+            tools=(
+                Tool(
+                    run=cls.timeline_add,
+                    may_expire=True,
+                    title="Record in the timeline",
+                    effects=Effects(writes=True, repeatable=False),
+                ),
+                Tool(run=cls.timeline_search, title="Search the timeline"),
+                Tool(run=cls.timeline_range, title="List a time of the timeline"),
+                Tool(run=cls.timeline_rollup, title="Read how a period went"),
+                Tool(run=cls.timeline_trends, title="Compare periods", quotes=True),
+                Tool(
+                    run=cls.timeline_profile,
+                    title="Read or store the profile",
+                    effects=Effects(writes=True),
+                ),
+                Tool(run=cls.timeline_context, title="Gather context from the timeline"),
+            ),
+        ).of(opens)
 
-    def catch_up(self) -> int:
-        """Roll up all that is due, unless this may only read; how many. Raises: Unavailable."""
-        if not self.rolls_up:
-            return 0
-        self.feed()
-        return self.rollups.catch_up()
+    def timeline_add(
+        self,
+        *,
+        content: Annotated[str, Arg("What happened.")],
+        entry_type: Annotated[
+            Literal["raw", "profile_snapshot"], Arg("raw: something that happened.")
+        ] = "raw",
+        at: Annotated[str, Arg("When, if not now: 'yesterday 9am'.")] = "",
+        metadata: Annotated[
+            dict[str, Any], Arg("projects and tags (lists), action, tools_used, anything else.")
+        ] = {},
+        idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
+        supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
+    ) -> Answer:
+        """Timeline: record something that happened, as it happens.
 
-    def feed(self) -> int:
-        """Note what other journals have more, other or no more, where they count in rollups."""
-        if self.feeding is None:
-            return 0
-        return self.feeding.sync(forget=lambda refs: self.filing().forget(refs))
-
-    def run_due(self, *, dry_run: bool = False) -> tuple[int, RetentionResult]:
-        """Roll up all that is due, then archive and delete what retention no longer keeps.
-
-        How many rollups were made, and what retention did; dry_run: would do, and nothing is made.
-        May be called at any time and as often as one likes. Where nothing bears out the clock,
-        retention does nothing, and the result says so. Raises: Unavailable.
+        Use it for each step worth counting; summaries of its hour and day follow by themselves.
+        Returns its ref.
         """
-        if not dry_run:
-            self._is_erased = False
-            self._erase()
-            self.feed()
-        made = 0 if dry_run else self.rollups.catch_up()
-        if self.retention.is_on and not dry_run and not self.present.is_borne_out():
-            return made, RetentionResult(doubt=f"Retention waits: {self.present.doubt()}")
-        return made, apply_retention(self.rollups, self.retention, dry_run=dry_run)
+        written = self.add(
+            content,
+            entry_type=entry_type,
+            at=read_at(self, at),
+            metadata=metadata,
+            idempotency_key=idempotency_key,
+            supersedes=supersedes,
+        )
+        return self._written(written)
 
     def add(
         self,
@@ -197,8 +247,7 @@ class TimelineService:
             metadata=metadata,
             idempotency_key=idempotency_key,
         )
-        notes = self._file([added.entry]) if added.is_new else ()
-        return RecordedEntry(entry=added.entry, is_new=added.is_new, notes=notes)
+        return self._recorded(added)
 
     def supersede(
         self,
@@ -220,8 +269,59 @@ class TimelineService:
             Invalid, NotFound, Conflict, Unavailable.
         """
         added = self.journal.supersede(entry_id, content, at=at, metadata=metadata)
-        notes = self._file([added.entry]) if added.is_new else ()
+        return self._recorded(added)
+
+    def _recorded(self, added: AddedEntry) -> RecordedEntry:
+        notes = self.filing().file(self.journal.docs([added.entry])).notes if added.is_new else ()
         return RecordedEntry(entry=added.entry, is_new=added.is_new, notes=notes)
+
+    def _written(self, written: RecordedEntry) -> Answer:
+        entry = written.entry
+        when = render_instant(entry.at, self.zone)
+        if written.is_new:
+            line = f"Recorded {entry.ref} at {when}."
+        elif entry.status == "deleted":
+            line = f"{entry.ref} was recorded before and is deleted: nothing was added."
+        else:
+            line = f"This was recorded before: {entry.ref} at {when}."
+        facts = {
+            "id": entry.id,
+            "ref": entry.ref,
+            "entry_type": entry.entry_type,
+            "timestamp": render_time(entry.at),
+            "content": entry.content,
+            "repeated": not written.is_new,
+        }
+        version = {} if entry.status == "deleted" else {entry.ref: version_of(entry)}
+        return answer_of([line], facts, written.notes, written=version)
+
+    def timeline_search(
+        self,
+        *,
+        query: Annotated[str, Arg("What you look for; a time in it is read. None: list.")] = "",
+        when: Annotated[str, Arg("Only this time: 'last week', '2026-10'.")] = "",
+        since: Annotated[str, Arg("Only from its start on.")] = "",
+        until: Annotated[str, Arg("Only to its end.")] = "",
+        as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
+        entry_types: Annotated[
+            list[str],
+            Arg("Only these: raw, hourly_rollup … yearly_rollup, profile_snapshot, fact."),
+        ] = [],
+        limit: Annotated[int, Arg("How many at most.", 1, 100)] = 10,
+        explain: Annotated[bool, Arg("Explain each score.")] = False,
+    ) -> Answer:
+        """Timeline: find entries and summaries by words and meaning.
+
+        Use it for 'what was I working on last week'. A summary that fits the time asked for comes
+        first; what it was made from is named beside it.
+        """
+        interval = parse_interval(self, when=when, since=since, until=until)
+        before = read_as_of(self, as_of)
+        with naming("query", about="The query "):
+            found = self.find(
+                query, interval=interval, types=entry_types, limit=limit, before=before
+            )
+        return found_answer(found, query, before, self.zone, explain=explain)
 
     def find(
         self,
@@ -250,6 +350,37 @@ class TimelineService:
         self.keep_up()
         search = TimelineSearch(rollups=self.rollups, finder=self.finder, stores=self.rolls_up)
         return search.find(query, interval=interval, types=types, limit=limit, before=before)
+
+    def timeline_range(
+        self,
+        *,
+        when: Annotated[str, Arg("The time: 'yesterday', '2026-W41'; or a ref.")] = "",
+        start: Annotated[str, Arg("Or from the start of this.")] = "",
+        end: Annotated[str, Arg("To the end of this.")] = "",
+        level: Annotated[RangeLevel, Arg("Entries as written, or one kind of summary.")] = "all",
+        limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
+        cursor: Annotated[str, Arg("From the answer before.")] = "",
+    ) -> Answer:
+        """Timeline: list entries and summaries of a time, newest first.
+
+        Use it to go from a summary down to its entries. The period that still goes on is computed
+        and marked partial; a ref alone is opened whole.
+        """
+        entry_id = find_id(when)
+        if entry_id:
+            entry = self.journal.read(entry_id)
+            return list_answer([entry], None, cursor="", zone=self.zone, share=LONGEST)
+        interval = parse_interval(self, when=when, since=start, until=end, names=("start", "end"))
+        number = None if level == "all" else _LEVELS.index(level)
+        listed = self.list_entries(
+            interval or Interval(),
+            level=number,
+            types=("raw",) if level == "raw" else (),
+            limit=limit,
+            cursor=cursor.strip(),
+            going_on=(LEVELS[number - 1],) if number else (),
+        )
+        return list_answer(listed.entries, interval, cursor=listed.cursor, zone=self.zone)
 
     def list_entries(
         self,
@@ -286,17 +417,6 @@ class TimelineService:
         after = f"{render_time(first[-1].at)}/0" if listed.entries else ""
         return Listed(entries=entries, cursor=after)
 
-    def rollup(
-        self, period: str, at: datetime | None = None, *, partial: bool = False
-    ) -> TimelineEntry | None:
-        """The rollup of a period (`hourly` … `yearly`) that holds an instant, else now.
-
-        None for an open one, unless it is asked for as partial. Raises: Invalid, Unavailable.
-        """
-        self.keep_up()
-        level, when = parse_period(period), at or self.clock()
-        return self.rollups.read(level, when, partial=partial, stores=self.rolls_up)
-
     def _find_open(self, interval: Interval, level: Level) -> TimelineEntry | None:
         """The period of a level that goes on, computed now and stored nowhere.
 
@@ -311,18 +431,68 @@ class TimelineService:
         found = self.rollup(NAMES[level], now, partial=True)
         return found if found is not None and found.partial and found.content else None
 
-    def context(self, query: str, *, budget_tokens: int = 1200) -> Context:
-        """What a prompt should hold: the profile, fitting rollups, the nearest entries."""
-        check_budget(budget_tokens)
-        # Without a question the summaries of the last while stand above: what is new follows them.
-        found = self.find(query, types=() if query.strip() else (RAW,), limit=_CONTEXT_HITS)
-        if found.interval is None:
-            rollups = recent_rollups(self.rollups, stores=self.rolls_up)
+    def timeline_rollup(
+        self,
+        *,
+        period: Annotated[PeriodName, Arg("Which kind.")],
+        at: Annotated[str, Arg("Which one: 'last week', '2026-10'; else the present one.")] = "",
+    ) -> Answer:
+        """Timeline: read how an hour, day, week, month or year went.
+
+        Use it before single entries. Returns the summary, how fresh it is and the refs it was made
+        from; a period that still goes on is summed up now and marked partial.
+        """
+        named = read_named(self, at) if at.strip() else None
+        found = self.rollup(period, None if named is None else named.start, partial=True)
+        assert found is not None  # a period that goes on is computed
+        notes = []
+        if named is not None and named.end is not None and named.end > found.end:
+            shown = opening(at.strip(), 60)
+            notes = [f"{shown!r} goes on after this period: it is the first one of it."]
+        return rollup_answer(found, self.zone, notes)
+
+    def rollup(
+        self, period: str, at: datetime | None = None, *, partial: bool = False
+    ) -> TimelineEntry | None:
+        """The rollup of a period (`hourly` … `yearly`) that holds an instant, else now.
+
+        None for an open one, unless it is asked for as partial. Raises: Invalid, Unavailable.
+        """
+        self.keep_up()
+        level, when = parse_period(period), at or self.clock()
+        return self.rollups.read(level, when, partial=partial, stores=self.rolls_up)
+
+    def timeline_trends(
+        self,
+        *,
+        when: Annotated[str, Arg("Only this time: 'this year', '2026-10'.")] = "",
+        since: Annotated[str, Arg("Only from its start on.")] = "",
+        until: Annotated[str, Arg("Only to its end.")] = "",
+        period: Annotated[TrendPeriod, Arg("Length of the periods; auto: what fits.")] = "auto",
+    ) -> Answer:
+        """Timeline: compare a period with the last one and the mean, and see trends.
+
+        Use it for 'how does this week compare' and 'which project has stalled'. Returns numbers
+        with arrows, which projects accelerate or have stalled, and what each period counts.
+        """
+        interval = parse_interval(self, when=when, since=since, until=until)
+        level = None if period == "auto" else parse_period(period)
+        trends = self.trends(interval, level=level)
+        compared = self.compare(compared_level(trends, is_auto=level is None), interval)
+        lines = time_lines(interval, self.zone)
+        if any(x.figures.entries or x.expired for x in trends.periods):
+            lines += [*comparison_lines(compared), ""] if compared else []
+            lines += [*trend_lines(trends, self.zone)]
         else:
-            number = fitting_level(found.interval) or 1
-            listed = self.journal.list_entries(found.interval, level=number, limit=_CONTEXT_ROLLUPS)
-            rollups = iter(listed.entries)
-        return assemble(self.journal, found, rollups, budget_tokens=budget_tokens)
+            lines += [NOTHING]
+        return answer_of(
+            lines,
+            lambda: {
+                "interval": interval_facts(interval),
+                **trends.as_dict(),
+                "comparison": compared.as_dict() if compared else None,
+            },
+        )
 
     def trends(
         self, interval: Interval | None, *, level: Level | None = None, computes: Computed = "due"
@@ -359,6 +529,107 @@ class TimelineService:
         at = min(now, end - _TICK) if end else now
         return PeriodReader(self.rollups).compare(level, at, computes=computes)
 
+    def timeline_profile(
+        self, *, text: Annotated[str, Arg("Who the user is now, whole; none to read.")] = ""
+    ) -> Answer:
+        """Timeline: read who the user is, or store a new profile.
+
+        Use it when a role, name or lasting preference changed. Earlier profiles stay in the
+        timeline.
+        """
+        known = self.journal.profile()
+        if text.strip() and (known is None or known.content != text):
+            return self._written(self.add(text, entry_type="profile_snapshot"))
+        if known is None:
+            return answer_of(["No profile is kept yet."], {"profile": None})
+        since = f"Profile since {render_instant(known.at, self.zone)}"
+        facts = {"profile": entry_facts(known, self.zone, known.content)}
+        return answer_of([since, CAUTION, fenced(known.content, known.ref)], facts)
+
+    def timeline_context(
+        self,
+        *,
+        query: Annotated[str, Arg("What it is about; a time in it is read. None: lately.")] = "",
+        budget_tokens: Annotated[
+            int, Arg("Most tokens in the answer.", _FEWEST_TOKENS, 100_000)
+        ] = 1200,
+    ) -> Answer:
+        """Timeline: gather what to know before you answer, within a budget.
+
+        Use it before a task. Returns the profile, the summaries that fit and
+        the nearest entries.
+        """
+        asked = budget_tokens - _AROUND_TOKENS
+        answer = self._context_answer(query, asked)
+        while (over := tokens_of(answer) - budget_tokens) > 0 and asked > _FEWEST_TOKENS // 2:
+            asked = max(asked - max(over, 10), _FEWEST_TOKENS // 2)
+            answer = self._context_answer(query, asked)
+        return answer
+
+    def _context_answer(self, query: str, budget: int) -> Answer:
+        with naming("query", about="The query "):
+            found = self.context(query, budget_tokens=budget)
+        lines = time_lines(found.interval, self.zone)
+        lines += [CAUTION, "", found.text] if found.text else [NOTHING]
+        most = budget * TOKEN_BYTES // 2
+        facts = {
+            "interval": interval_facts(found.interval),
+            "context": found.text,
+            "refs": list(found.refs) if len("".join(found.refs)) < most else [],
+        }
+        return answer_of(lines, facts, found.notes)
+
+    def context(self, query: str, *, budget_tokens: int = 1200) -> Context:
+        """What a prompt should hold: the profile, fitting rollups, the nearest entries."""
+        check_budget(budget_tokens)
+        # Without a question the summaries of the last while stand above: what is new follows them.
+        found = self.find(query, types=() if query.strip() else (RAW,), limit=_CONTEXT_HITS)
+        if found.interval is None:
+            rollups = recent_rollups(self.rollups, stores=self.rolls_up)
+        else:
+            number = fitting_level(found.interval) or 1
+            listed = self.journal.list_entries(found.interval, level=number, limit=_CONTEXT_ROLLUPS)
+            rollups = iter(listed.entries)
+        return assemble(self.journal, found, rollups, budget_tokens=budget_tokens)
+
+    def keep_up(self) -> int:
+        """Roll up some of what is due, if anything is; how many were made. Never raises."""
+        with suppress(CommonplaceError):
+            if self.rolls_up:
+                self._erase()
+                self.feed()
+                return self.rollups.catch_up(most=_AT_ONCE, within_s=_AT_ONCE_S)
+        return 0
+
+    def catch_up(self) -> int:
+        """Roll up all that is due, unless this may only read; how many. Raises: Unavailable."""
+        if not self.rolls_up:
+            return 0
+        self.feed()
+        return self.rollups.catch_up()
+
+    def feed(self) -> int:
+        """Note what other journals have more, other or no more, where they count in rollups."""
+        if self.feeding is None:
+            return 0
+        return self.feeding.sync(forget=lambda refs: self.filing().forget(refs))
+
+    def run_due(self, *, dry_run: bool = False) -> tuple[int, RetentionResult]:
+        """Roll up all that is due, then archive and delete what retention no longer keeps.
+
+        How many rollups were made, and what retention did; dry_run: would do, and nothing is made.
+        May be called at any time and as often as one likes. Where nothing bears out the clock,
+        retention does nothing, and the result says so. Raises: Unavailable.
+        """
+        if not dry_run:
+            self._is_erased = False
+            self._erase()
+            self.feed()
+        made = 0 if dry_run else self.rollups.catch_up()
+        if self.retention.is_on and not dry_run and not self.present.is_borne_out():
+            return made, RetentionResult(doubt=f"Retention waits: {self.present.doubt()}")
+        return made, apply_retention(self.rollups, self.retention, dry_run=dry_run)
+
     def _erase(self) -> None:
         """Erase once what was deleted before and is left, as where that process was killed."""
         if not self._is_erased:
@@ -366,18 +637,3 @@ class TimelineService:
             with suppress(CommonplaceError):
                 if is_erasing(self.journal.database):
                     erase(self.journal.database)
-
-    def _file(self, entries: Sequence[TimelineEntry]) -> tuple[str, ...]:
-        return self.filing().file(self.journal.docs(entries)).notes
-
-
-def parse_period(text: str) -> Level:
-    """The level of `hourly`, `daily`, `weekly`, `monthly` or `yearly`. Raises: Invalid."""
-    for name, level in PERIODS.items():
-        if text.strip().lower() in {name, f"{name}_rollup", level}:
-            return level
-    near = nearest(text, list(PERIODS))
-    guess = f"Did you mean {near}? " if near else ""
-    raise Invalid(
-        f"Invalid period: {opening(text, 60)!r}.", hint=f"{guess}Use one of {', '.join(PERIODS)}."
-    )

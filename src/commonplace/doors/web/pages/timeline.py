@@ -14,8 +14,7 @@ from commonplace.doors.web.pages.calendar import MOST_WAIT_S
 from commonplace.doors.web.visit import WebPage
 from commonplace.journals.timeline.entry import LEVELS
 from commonplace.journals.timeline.figures import merged
-from commonplace.verbs.timeline.reading import parse_interval
-from commonplace.verbs.timeline.service import parse_period
+from commonplace.verbs.timeline.reading import parse_interval, parse_period
 from commonplace.verbs.timeline.trend_lines import (
     compared_level,
     compared_title,
