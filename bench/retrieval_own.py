@@ -158,9 +158,11 @@ OWN_SEARCHES = (
         name="memory_search",
         turns=True,
         write=_write_memory,
-        ask=lambda app, text: app.memory.tools.memory_search(query=text, top_k=LIMIT).facts[
-            "payload"
-        ]["results"],
+        ask=lambda app, text: (
+            app.memory.service()
+            .memory_search(query=text, top_k=LIMIT)
+            .facts["payload"]["results"]
+        ),
     ),
 )
 

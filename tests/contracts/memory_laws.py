@@ -15,7 +15,6 @@ from tests.patience import until
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.journals.memory.records import KINDS
-from commonplace.verbs.memory.tools import MemoryTools
 from commonplace_testing import HashingEncoder
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from commonplace.journals.memory.records import Call
     from commonplace.memory import Memory
     from commonplace.verbs.memory.finding import MemoryFound
+    from commonplace.verbs.memory.service import MemoryService
     from commonplace_testing import FrozenClock
 
 HOSTILE = (
@@ -158,7 +158,7 @@ class MemoryContract:
     def test_what_has_no_kind_is_not_kept(self, world: MemoryWorld) -> None:
         """Quotes, support cards and overlay transcripts are refused, by the tool as well."""
         mine = world.open("ann")
-        tools = MemoryTools(mine.service)
+        tools = mine.service
         save = tools.write_toolset(lambda: tools).tool("memory_save")
         for kind in ("quote", "support_card", "overlay", "Todo", ""):
             refused(Invalid, save.call, {"kind": kind, "text": "harbour", "title": "harbour"})
@@ -407,7 +407,7 @@ class MemoryContract:
         days = (datetime(2026, 3, 1, hour, tzinfo=UTC) for hour in (4, 19))
         first, second = (mine.save_message("user", "harbour", at=at) for at in days)
         world.clock.at = datetime(2026, 3, 2, 9, tzinfo=UTC)
-        tools = MemoryTools(mine.service)
+        tools = mine.service
 
         def found(when: str) -> tuple[set[str], str, list[str]]:
             answer = tools.memory_search(query="harbour", when=when)
@@ -632,7 +632,7 @@ class _User:
     """One user of many: the tools, and what they must know by now, by (kind, id)."""
 
     def __init__(self, memory: Memory, name: str) -> None:
-        tools = MemoryTools(memory.service)
+        tools = memory.service
         self._tools = {tool.name: tool for toolset in _toolsets(tools) for tool in toolset.tools}
         self._stats = tools.stats
         self._mark = f"mark{sum(map(ord, name))}x{len(name)}"
@@ -684,8 +684,7 @@ class _User:
             assert self._mark in hit["snippet"]
 
     def check_all(self) -> None:
-        facts = self._stats().facts
-        assert facts["found"] == len(self.known)
+        assert self._stats().found == len(self.known)
         for (kind, ref_id), words in list(self.known.items())[:40]:
             found = self._call("memory_search", query=words, kinds=[kind], top_k=5)
             assert ref_id in {hit["ref_id"] for hit in found["payload"]["results"]}
@@ -694,5 +693,5 @@ class _User:
         return self._tools[name].call(arguments).facts
 
 
-def _toolsets(tools: MemoryTools) -> Any:
+def _toolsets(tools: MemoryService) -> Any:
     return (tools.toolset(lambda: tools), tools.write_toolset(lambda: tools))

@@ -12,7 +12,6 @@ from tests.contracts.memory_laws import SQL, WORDS
 
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.journals.memory.records import KINDS
-from commonplace.verbs.memory.tools import MemoryTools
 
 # The mark of a user stands in all that user writes; what a user is shown holds no other mark.
 MARK = re.compile(r"mark[a-z]+q")
@@ -33,10 +32,9 @@ class Person:
         self.known: dict[tuple[str, str], str] = {}
         self.answers = 0
         self._keyed: set[str] = set()
-        tools = MemoryTools(memory.service)
+        tools = memory.service
         offered = (*tools.toolset(lambda: tools).tools, *tools.write_toolset(lambda: tools).tools)
         self._tools = {tool.name: tool for tool in offered}
-        self._stats = tools.stats
 
     def ask(self, name, **arguments):
         """Call a tool; whatever it answers, an error too, holds this user's mark alone."""
@@ -124,7 +122,7 @@ class Person:
 
     def check_all(self):
         """All that was kept is there and found, and nothing else."""
-        assert self._stats().facts["found"] == len(self.known)
+        assert self.memory.stats().found == len(self.known)
         self.list(random.Random(1))
         found = set()
         for kind in KINDS:

@@ -12,7 +12,6 @@ from server.tests.memory_postgres_world import PostgresMemoryWorld
 from server.tests.proof.memory_server import database_on
 
 from commonplace.core.errors import CommonplaceError, Unavailable
-from commonplace.verbs.memory.tools import MemoryTools
 
 pytestmark = pytest.mark.long
 
@@ -35,7 +34,7 @@ class Caller:
     """Calls the tools of one user, and looks at how long that takes and what errors tell."""
 
     def __init__(self, memory):
-        tools = MemoryTools(memory.service)
+        tools = memory.service
         self._tools = {
             x.name: x
             for x in (

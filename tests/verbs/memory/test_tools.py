@@ -15,7 +15,6 @@ from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavail
 from commonplace.index.sqlite.index import SqliteOwnerIndex
 from commonplace.search import policy
 from commonplace.verbs.memory.finding import within_budget
-from commonplace.verbs.memory.tools import MemoryTools
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def world(tmp_path):
 
 
 def tools_of(memory):
-    tools = MemoryTools(memory.service)
+    tools = memory.service
     named = {
         x.name: x
         for x in (*tools.toolset(lambda: tools).tools, *tools.write_toolset(lambda: tools).tools)

@@ -30,8 +30,10 @@ from commonplace.doors.cli.options import (
 from commonplace.doors.cli.output import show, show_list, show_written
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, is_number, whole_ref
 from commonplace.doors.cli.verb_commands import verb_options
+from commonplace.journals.memory.entry import parse_kind
 from commonplace.journals.memory.records import KINDS
-from commonplace.verbs.memory.tools import MemoryTools
+from commonplace.verbs.memory.lines import stats_answer
+from commonplace.verbs.memory.service import MemoryService
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -62,20 +64,20 @@ def user_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def tools_of(user: str | None, *, with_encoder: bool = True) -> Iterator[MemoryTools]:
-    """The tools over one user's memory alone; without the encoder for what searches nothing."""
+def memory_of(user: str | None, *, with_encoder: bool = True) -> Iterator[MemoryService]:
+    """The verbs of one user's memory alone; without the encoder for what searches nothing."""
     with opened(defers_filing=not with_encoder) as app:
         if with_encoder:
             load_encoder(app)
-        with _service(app, user) as tools:
-            yield tools
+        with _service(app, user) as service:
+            yield service
 
 
 @contextmanager
-def _service(app: App, user: str | None) -> Iterator[MemoryTools]:
+def _service(app: App, user: str | None) -> Iterator[MemoryService]:
     service = app.memory.service_of(settings().owner if user is None else user)
     try:
-        yield MemoryTools(service)
+        yield service
     finally:
         service.filing().close()
         service.store.close()
@@ -103,7 +105,7 @@ def memory() -> None:
 @memory.command(short_help="Keep a message, journal, to-do, gratitude or preference.")
 @kind_argument
 @click.argument("words", nargs=-1)
-@verb_options(MemoryTools.memory_save, without=("kind",))
+@verb_options(MemoryService.memory_save, without=("kind",))
 @expires_option
 @user_options
 def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **given: Any) -> None:
@@ -126,8 +128,8 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
             "What is kept for another user cannot expire here.",
             hint=f"Set COMMONPLACE_OWNER={user} and leave out --owner.",
         )
-    with opened(defers_filing=True) as app, _service(app, user) as tools:
-        tool = tools.write_toolset(lambda: tools).tool("memory_save")
+    with opened(defers_filing=True) as app, _service(app, user) as service:
+        tool = service.write_toolset(lambda: service).tool("memory_save")
 
         is_elsewhere = _is_others(user) and not is_number(given["supersedes"] or "")
         replaceable = None if is_elsewhere else _records(kind)
@@ -158,7 +160,7 @@ def _named_words(kind: str, text: str, given: Mapping[str, Any]) -> dict[str, st
 
 @memory.command()
 @click.argument("query", nargs=-1, required=True)
-@verb_options(MemoryTools.memory_search, without=("query", "filters"))
+@verb_options(MemoryService.memory_search, without=("query", "filters"))
 @all_option
 @form_options
 @owner_option
@@ -166,23 +168,23 @@ def search(
     query: tuple[str, ...], kinds: tuple[str, ...], user: str | None, as_json: bool, **given: Any
 ) -> None:
     """Find what is known of a user, by meaning and by words."""
-    with tools_of(user) as tools:
-        tool = tools.toolset(lambda: tools).tool("memory_search")
+    with memory_of(user) as service:
+        tool = service.toolset(lambda: service).tool("memory_search")
         answer = tool.call({"query": " ".join(query), "kinds": list(kinds), **given})
         show_list(answer, as_json, about=" ".join(query), explain=given["explain"])
 
 
 @memory.command(name="list")
 @click.argument("kind", type=click.Choice(KINDS), required=False)
-@verb_options(MemoryTools.memory_list, without=("kind",))
+@verb_options(MemoryService.memory_list, without=("kind",))
 @form_options
 @owner_option
 def list_records(kind: str | None, user: str | None, as_json: bool, **given: Any) -> None:
     """List what is kept, of KIND or of every kind, newest first."""
     if kind is None and given["cursor"]:
         raise Invalid("--cursor goes on with one kind.", hint=f"Name it: {', '.join(KINDS)}.")
-    with tools_of(user, with_encoder=False) as tools:
-        tool = tools.write_toolset(lambda: tools).tool("memory_list")
+    with memory_of(user, with_encoder=False) as service:
+        tool = service.write_toolset(lambda: service).tool("memory_list")
         if kind is not None:
             show_list(tool.call({"kind": kind, **given}), as_json)
             return
@@ -219,10 +221,10 @@ def delete(kind: str, ref: str, user: str | None, yes: bool, as_json: bool) -> N
     with opened() as app:
         if not _is_others(user) or is_number(ref):  # what another keeps is in no index of this one
             ref = whole_ref(app, ref, within=_records(kind))
-        with _service(app, user) as tools:
-            record = look_up(ref, lambda each: tools.find(kind, each))
+        with _service(app, user) as service:
+            record = look_up(ref, lambda each: service.find(parse_kind(kind), each))
             confirm(f"Delete {record.ref} for good?", yes=yes, text=record.text)
-            tool = tools.write_toolset(lambda: tools).tool("memory_delete")
+            tool = service.write_toolset(lambda: service).tool("memory_delete")
             show(tool.call({"kind": kind, "ref": record.ref}), as_json)
 
 
@@ -230,5 +232,5 @@ def delete(kind: str, ref: str, user: str | None, yes: bool, as_json: bool) -> N
 @user_options
 def stats(user: str | None, as_json: bool) -> None:
     """Show how much is kept of a user, and how much of it can be found."""
-    with tools_of(user) as tools:
-        show(tools.stats(), as_json)
+    with memory_of(user) as service:
+        show(stats_answer(service.stats(), service.zone), as_json)

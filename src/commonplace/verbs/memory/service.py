@@ -1,6 +1,6 @@
-"""What memory's tools, commands and library work with: one user's store, and what finds it.
+"""A user's memory: what is known of the user is found, kept and deleted.
 
-Says nothing in words: it keeps records, files what was kept, and finds; others render.
+Each verb takes plain values and answers in words and facts. Decides nothing about ranking.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import threading
 from contextlib import nullcontext, suppress
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from commonplace.core.former_texts import correct_latest
 from commonplace.core.ports import Tallying
 from commonplace.core.redact import Screen
 from commonplace.core.text import opening
-from commonplace.core.values import Put
+from commonplace.core.values import Answer, Put
 from commonplace.journals.memory.entry import (
     FIELDS,
     apply_draft,
@@ -29,6 +29,7 @@ from commonplace.journals.memory.entry import (
     inherited,
     not_found,
     parse_id,
+    parse_kind,
     parse_ref,
     searchable_text,
     version_of,
@@ -39,13 +40,18 @@ from commonplace.journals.memory.records import (
     KINDS,
     PREFERENCES_ID,
     Preferences,
+    RecordDraft,
     Saved,
     ref_of,
 )
 from commonplace.search.filing.port import Deferred
 from commonplace.verbs.amend import look_up_former
+from commonplace.verbs.answers import answer_of
 from commonplace.verbs.context import ContextBlocks, check_budget
-from commonplace.verbs.memory.finding import MemoryQuestion, MemorySearch
+from commonplace.verbs.memory.finding import IntentAsked, MemoryQuestion, MemorySearch
+from commonplace.verbs.memory.lines import found_answer, list_answer, saved_answer
+from commonplace.verbs.times import naming, read_at
+from commonplace.verbs.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,17 +62,23 @@ if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerTexts
     from commonplace.core.ports import EncoderSlot, OwnerIndex
     from commonplace.journals.memory.ports import MemoryStore
-    from commonplace.journals.memory.records import (
-        Kind,
-        KindCount,
-        Record,
-        RecordDraft,
-        Records,
-    )
+    from commonplace.journals.memory.records import Kind, KindCount, Record, Records
     from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
     from commonplace.verbs.context import Context
     from commonplace.verbs.memory.finding import MemoryFound, MemoryNumbers, Zone
+
+KindAsked: TypeAlias = Literal["message", "journal", "todo", "preference", "gratitude"]
+
+_GUIDE = """\
+You have a memory of this user: what was said, journals, to-dos, preferences, gratitude. Ask \
+memory_search before you answer what may depend on it."""
+
+_WRITING_GUIDE = """\
+Keep what the user wants remembered with memory_save, and delete with memory_delete what the user \
+wants forgotten."""
+
+_NO_CARD = "A card is shown only where COMMONPLACE_DEBUG is 1."
 
 ZONE = "timezone"
 """The flag of the preferences that names the user's own zone."""
@@ -99,7 +111,7 @@ class MemoryStats(Struct, frozen=True, kw_only=True):
 
 
 class MemoryService:
-    """One user's memory and what finds it.
+    """The verbs of one user's memory; `toolset` and `write_toolset` are what doors offer.
 
     Args:
         store: The user's records.
@@ -177,6 +189,123 @@ class MemoryService:
             f" Times are those of {self._owner_zone}; save an IANA name such as Europe/Berlin."
         )
         return self._owner_zone, (note,)
+
+    @classmethod
+    def toolset(cls, opens: Callable[[], Self]) -> Toolset:
+        """The tool that searches, a method of what `opens` gives; listing it opens nothing."""
+        search = Tool(
+            run=cls.memory_search, title="Search the user's memory", aliases=("memory.search",)
+        )
+        return Toolset(name="memory", guide=_GUIDE, tools=(search,)).of(opens)
+
+    @classmethod
+    def write_toolset(cls, opens: Callable[[], Self]) -> Toolset:
+        """The tools that keep, delete and list, methods of what `opens` gives."""
+        return Toolset(
+            name="memory-write",
+            guide="",
+            writing_guide=_WRITING_GUIDE,
+            tools=(
+                Tool(
+                    run=cls.memory_save,
+                    may_expire=True,
+                    title="Save to the user's memory",
+                    effects=Effects(writes=True, repeatable=False),
+                ),
+                Tool(
+                    run=cls.memory_delete,
+                    title="Delete from the user's memory",
+                    effects=Effects(writes=True, destroys=True),
+                ),
+                Tool(run=cls.memory_list, title="List the user's memory"),
+            ),
+        ).of(opens)
+
+    def memory_search(
+        self,
+        *,
+        query: Annotated[str, Arg("What you look for, in words.")],
+        kinds: Annotated[
+            list[str], Arg("Only these: message, journal, todo, preference, gratitude.")
+        ] = [],
+        filters: Annotated[dict[str, Any], Arg('The same as {"kinds": […]}.')] = {},
+        top_k: Annotated[int | None, Arg("How many at most; else 8.", 1, 100)] = None,
+        when: Annotated[str, Arg("Only this time: 'last week', '2026-10'.")] = "",
+        as_of: Annotated[str, Arg("As known then: '3 May'.")] = "",
+        intent: Annotated[
+            IntentAsked, Arg("planning prefers to-dos, journaling journals; auto: by the words.")
+        ] = "auto",
+        diverse: Annotated[bool, Arg("At most 5 of one kind.")] = False,
+        unsure: Annotated[bool, Arg("Misheard? Prefers the last day.")] = False,
+        explain: Annotated[bool, Arg("Explain each score.")] = False,
+        debug: Annotated[bool, Arg("With a diagnostic card, where that is allowed.")] = False,
+    ) -> Answer:
+        """Memory: find what is known of this user, by meaning and by words.
+
+        Use it before you answer what may depend on earlier chats, journals, to-dos or preferences.
+        Returns snippets, best first, recent ones before older ones that fit as well.
+        """
+        with naming("query", about="The query "):
+            found = self.search(
+                MemoryQuestion(
+                    text=query,
+                    kinds=_kinds(kinds, filters),
+                    top_k=top_k,
+                    when=when,
+                    as_of=as_of,
+                    intent=intent,
+                    diverse=diverse,
+                    unsure=unsure,
+                )
+            )
+        card = debug and self.shows_cards
+        answer = found_answer(found, explain=explain or card, card=card)
+        if debug and not card:
+            return Answer(answer.text, lambda: answer.noting([_NO_CARD]).facts)
+        return answer
+
+    def search(self, asked: MemoryQuestion) -> MemoryFound:
+        """The best records for a question, within the budget. Raises: Invalid, Unavailable."""
+        self._begin()
+        return self._search.search(asked)
+
+    def memory_save(
+        self,
+        *,
+        kind: Annotated[KindAsked, Arg("What it is.")],
+        text: Annotated[str, Arg("Of a message or gratitude.")] = "",
+        role: Annotated[str, Arg("Who said a message: user or assistant.")] = "",
+        title: Annotated[str, Arg("Of a journal or to-do.")] = "",
+        body: Annotated[str, Arg("Of a journal.")] = "",
+        is_draft: Annotated[
+            bool | None, Arg("A journal's draft is kept, but not searched.")
+        ] = None,
+        done: Annotated[bool | None, Arg("Whether a to-do is done.")] = None,
+        language: Annotated[str, Arg("A preference.")] = "",
+        religion: Annotated[str, Arg("A preference.")] = "",
+        flags: Annotated[dict[str, Any], Arg("Other preferences by name; null removes one.")] = {},
+        ref: Annotated[str, Arg("Ref of the record to change; none adds one.")] = "",
+        at: Annotated[str, Arg("When it was, if not now.")] = "",
+        idempotency_key: Annotated[str, Arg("Same key, same entry.")] = "",
+        supersedes: Annotated[str, Arg("Ref of what it replaces.")] = "",
+    ) -> Answer:
+        """Memory: keep a message, journal, to-do, gratitude or preference of this user.
+
+        Use it when the user wants something remembered, or finishes a to-do. What you leave out of
+        a change stays. Messages are never altered. Returns its ref.
+        """
+        given: dict[str, Any] = {"text": text, "role": role, "title": title, "body": body}
+        given |= {"is_draft": is_draft, "done": done, "flags": flags or None}
+        given |= {"language": language, "religion": religion}
+        draft = RecordDraft(
+            kind=kind,
+            fields={name: value for name, value in given.items() if value not in ("", None)},
+            ref_id=ref,
+            at=read_at(self, at),
+            key=idempotency_key,
+            supersedes=supersedes.strip(),
+        )
+        return saved_answer(self.save(draft), kind, self.zone)
 
     def save(self, draft: RecordDraft) -> MemorySaved:
         """Keep a record, or alter one, then file it.
@@ -266,6 +395,21 @@ class MemoryService:
             raise not_found(kind, ref_id)
         return record
 
+    def memory_delete(
+        self,
+        *,
+        kind: Annotated[KindAsked, Arg("What it is.")],
+        ref: Annotated[str, Arg("Its ref, as shown.")],
+    ) -> Answer:
+        """Memory: delete something of this user for good.
+
+        Use it when the user wants it forgotten. No text of it stays anywhere.
+        """
+        notes = self.delete(kind, ref)
+        shown = ref if ref.startswith("memory:") else ref_of(kind, ref)
+        facts = {"kind": kind, "ref": shown, "deleted": True}
+        return answer_of([f"Deleted {shown}."], facts, notes)
+
     def delete(self, kind: Kind, ref: str, *, expected: str = "") -> tuple[str, ...]:
         """Delete a record for good, every byte of it; notes on what is not done yet.
 
@@ -306,14 +450,23 @@ class MemoryService:
                     gone.append(ref)
         return gone, self.erase()
 
+    def memory_list(
+        self,
+        *,
+        kind: Annotated[KindAsked, Arg("What to list.")],
+        limit: Annotated[int, Arg("How many at most.", 1, 100)] = 20,
+        cursor: Annotated[str, Arg("From the answer before.")] = "",
+    ) -> Answer:
+        """Memory: list what is kept of this user, newest first, with refs.
+
+        Use it to go through to-dos, or to find the ref of what is to be altered or deleted.
+        """
+        listed = self.list_records(kind, limit=limit, cursor=cursor.strip())
+        return list_answer(listed, kind, self.zone)
+
     def list_records(self, kind: Kind, *, limit: int = 20, cursor: str = "") -> Records:
         """Records of a kind, newest first; see `MemoryStore.list_records`."""
         return self.store.list_records(kind, limit=limit, cursor=cursor)
-
-    def search(self, asked: MemoryQuestion) -> MemoryFound:
-        """The best records for a question, within the budget. Raises: Invalid, Unavailable."""
-        self._begin()
-        return self._search.search(asked)
 
     def context(self, question: str, *, budget_tokens: int) -> Context:
         """What a prompt should hold: the preferences, and the best records for a question; fenced.
@@ -408,3 +561,15 @@ class MemoryService:
         elif now != saved.record:
             filing.file_edited([change_of(now, self._owner_zone)])
         return filed.notes
+
+
+def _kinds(kinds: Sequence[str], filters: Mapping[str, Any]) -> tuple[Kind, ...]:
+    for name in filters:
+        if name != "kinds":
+            raise Invalid(f"Invalid filters: {opening(name, 60)!r}.", hint="Use kinds.")
+    more = filters.get("kinds") or []
+    if not isinstance(more, list) or not all(isinstance(x, str) for x in more):
+        raise Invalid(
+            "Invalid filters: kinds must be a list of texts.", hint='Use {"kinds": ["todo"]}.'
+        )
+    return tuple(dict.fromkeys(parse_kind(x) for x in (*kinds, *more)))

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from commonplace.search.finder import Finder
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.memory.service import MemoryService
-    from commonplace.verbs.memory.tools import MemoryTools
     from commonplace.verbs.toolset import Toolset
 
 
@@ -159,7 +158,7 @@ def _open_memories(shared: ProcessContext) -> Memories:
 
 
 class MemoryWiring:
-    """The memory of one owner, its service and its tools."""
+    """The memory of one owner and its verbs."""
 
     name = "memory"
     title = "The memory"
@@ -173,15 +172,8 @@ class MemoryWiring:
         """This owner's memory, there or not. Raises: Unavailable where an extra is missing."""
         return self._memories.store_of(self._context.settings.owner, self._context.clock)
 
-    @locked_cached_property
-    def tools(self) -> MemoryTools:
-        """Memory's tools."""
-        from commonplace.verbs.memory.tools import MemoryTools
-
-        return MemoryTools(self._service)
-
     def service(self) -> MemoryService:
-        """What memory's tools work with."""
+        """Memory's verbs."""
         return self._service
 
     @locked_cached_property
@@ -222,15 +214,15 @@ class MemoryWiring:
 
     def toolset(self) -> Toolset:
         """The tool that searches; making this opens nothing."""
-        from commonplace.verbs.memory.tools import MemoryTools
+        from commonplace.verbs.memory.service import MemoryService
 
-        return MemoryTools.toolset(lambda: self.tools)
+        return MemoryService.toolset(self.service)
 
     def write_toolset(self) -> Toolset:
         """The tools that keep, delete and list; making this opens nothing."""
-        from commonplace.verbs.memory.tools import MemoryTools
+        from commonplace.verbs.memory.service import MemoryService
 
-        return MemoryTools.write_toolset(lambda: self.tools)
+        return MemoryService.write_toolset(self.service)
 
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
         """The newest to-dos that are not done, newest first: they are of no project."""
