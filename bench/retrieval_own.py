@@ -159,9 +159,7 @@ OWN_SEARCHES = (
         turns=True,
         write=_write_memory,
         ask=lambda app, text: (
-            app.memory.service()
-            .memory_search(query=text, top_k=LIMIT)
-            .facts["payload"]["results"]
+            app.memory.service().memory_search(query=text, top_k=LIMIT).facts["payload"]["results"]
         ),
     ),
 )

@@ -27,7 +27,12 @@ from commonplace.journals.memory.records import (
 from commonplace.library import MessageLibrary, check_aware, check_limit, interval_of
 from commonplace.search import policy
 from commonplace.verbs.memory.amend import MemoryAmender
-from commonplace.verbs.memory.finding import IntentAsked, MemoryFound, MemoryQuestion
+from commonplace.verbs.memory.finding import (
+    IntentAsked,
+    MemoryFound,
+    MemoryQuestion,
+    MemoryStats,
+)
 from commonplace.verbs.memory.service import MemoryService
 
 if TYPE_CHECKING:
@@ -37,7 +42,6 @@ if TYPE_CHECKING:
     from commonplace.core.ports import OwnerIndex
     from commonplace.journals.memory.records import Kind, Record, Role
     from commonplace.search.filing.port import Refreshing
-    from commonplace.verbs.memory.service import MemoryStats
 
 
 _PAGE = 100

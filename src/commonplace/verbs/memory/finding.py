@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import By, Found, Hit, Intent
     from commonplace.core.when.inside import FoundWhen
     from commonplace.journals.memory.ports import MemoryStore, SharesTransactions
-    from commonplace.journals.memory.records import Kind, Record
+    from commonplace.journals.memory.records import Kind, KindCount, Record
     from commonplace.search.finder import Finder
     from commonplace.search.policy import Policy
 
@@ -171,6 +171,14 @@ class MemoryFound(Struct, frozen=True, kw_only=True):
     def tokens(self) -> int:
         """Tokens of all snippets."""
         return sum(count_tokens(hit.snippet, self.count, policy.MEMORY_TOKENS) for hit in self.hits)
+
+
+class MemoryStats(Struct, frozen=True, kw_only=True):
+    """How much of each kind is kept, how much can be found, and how much waits for a vector."""
+
+    kinds: tuple[KindCount, ...]
+    found: int
+    pending: int
 
 
 class MemorySearch(Struct, frozen=True, kw_only=True):

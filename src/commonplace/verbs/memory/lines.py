@@ -42,9 +42,8 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.core.values import Answer
-    from commonplace.journals.memory.records import Kind, Records
-    from commonplace.verbs.memory.finding import MemoryFound, MemoryHit
-    from commonplace.verbs.memory.service import MemorySaved, MemoryStats
+    from commonplace.journals.memory.records import Kind, Records, Saved
+    from commonplace.verbs.memory.finding import MemoryFound, MemoryHit, MemoryStats
 
 NOTHING = "No memories found."
 _LISTED = 1000
@@ -169,9 +168,8 @@ def _shown(text: str) -> str:
     return visible(opening(text, _LISTED))
 
 
-def saved_answer(done: MemorySaved, kind: Kind, zone: tzinfo) -> Answer:
+def saved_answer(saved: Saved, kind: Kind, zone: tzinfo, notes: Sequence[str]) -> Answer:
     """That a record is kept, and under which ref."""
-    saved = done.saved
     ref = visible_line(ref_of(kind, saved.ref_id))
     facts: dict[str, Any] = {
         "kind": kind,
@@ -185,7 +183,7 @@ def saved_answer(done: MemorySaved, kind: Kind, zone: tzinfo) -> Answer:
     facts |= {"created_at": saved.record.at.isoformat(), "text": saved.record.text}
     line = f"{'Saved' if saved.is_new else 'Now saved:'} {ref} ({state_of(saved.record, zone)})."
     version = {saved.record.ref: version_of(saved.record)}
-    return answer_of([line], facts, done.notes, written=version)
+    return answer_of([line], facts, notes, written=version)
 
 
 def list_answer(listed: Records, kind: Kind, zone: tzinfo) -> Answer:

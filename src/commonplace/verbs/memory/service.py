@@ -48,7 +48,12 @@ from commonplace.search.filing.port import Deferred
 from commonplace.verbs.amend import look_up_former
 from commonplace.verbs.answers import answer_of
 from commonplace.verbs.context import ContextBlocks, check_budget
-from commonplace.verbs.memory.finding import IntentAsked, MemoryQuestion, MemorySearch
+from commonplace.verbs.memory.finding import (
+    IntentAsked,
+    MemoryQuestion,
+    MemorySearch,
+    MemoryStats,
+)
 from commonplace.verbs.memory.lines import found_answer, list_answer, saved_answer
 from commonplace.verbs.times import naming, read_at
 from commonplace.verbs.toolset import Arg, Effects, Tool, Toolset
@@ -62,7 +67,7 @@ if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerTexts
     from commonplace.core.ports import EncoderSlot, OwnerIndex
     from commonplace.journals.memory.ports import MemoryStore
-    from commonplace.journals.memory.records import Kind, KindCount, Record, Records
+    from commonplace.journals.memory.records import Kind, Record, Records
     from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
     from commonplace.verbs.context import Context
@@ -100,14 +105,6 @@ class MemorySaved(Struct, frozen=True, kw_only=True):
 
     saved: Saved
     notes: tuple[str, ...] = ()
-
-
-class MemoryStats(Struct, frozen=True, kw_only=True):
-    """How much of each kind is kept, how much can be found, and how much waits for a vector."""
-
-    kinds: tuple[KindCount, ...]
-    found: int
-    pending: int
 
 
 class MemoryService:
@@ -305,7 +302,8 @@ class MemoryService:
             key=idempotency_key,
             supersedes=supersedes.strip(),
         )
-        return saved_answer(self.save(draft), kind, self.zone)
+        kept = self.save(draft)
+        return saved_answer(kept.saved, kind, self.zone, kept.notes)
 
     def save(self, draft: RecordDraft) -> MemorySaved:
         """Keep a record, or alter one, then file it.

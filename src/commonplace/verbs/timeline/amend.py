@@ -107,7 +107,6 @@ class TimelineAmender(Struct, frozen=True):
         expected: str = "",
     ) -> RecordedEntry:
         """Alter an entry, then file it, and its summaries; see `TimelineJournal.update`."""
-
         service = self.service
 
         def updated() -> TimelineEntry:
