@@ -129,7 +129,7 @@ class TimelineCommands:
         assert found is not None  # a period that goes on is computed
         reader = PeriodReader(service.rollups)
         empty = StoredPeriod(span=span_at(at, level, zone), state="fresh")
-        node, _ = drill_down(
+        node = drill_down(
             journal,
             reader,
             reader.read(level, at) or empty,

@@ -72,8 +72,8 @@ def drill_down(
     *,
     depth: int,
     most_lines: int,
-) -> tuple[PeriodNode, int]:
-    """A period with the steps below it, and how many steps it goes down before it is too long.
+) -> PeriodNode:
+    """A period with the steps below it, as many as there are before it is too long.
 
     Only what is shown is read, whatever is due: of a period without a summary nothing is counted.
     Of an hour the newest entries are read that fit.
@@ -92,10 +92,10 @@ def drill_down(
             )
             lines += len(found[each.span])
             if reached and lines > most_lines:
-                return _node(period, below, most_lines), reached
+                return _node(period, below, most_lines)
         below |= found
         steps = [x for step in found.values() for x in step if not isinstance(x, PeriodNode)]
-    return _node(period, below, most_lines), depth
+    return _node(period, below, most_lines)
 
 
 def _newest_entries(journal: TimelineJournal, hour: StoredPeriod, most: int) -> list[PeriodNode]:
