@@ -55,15 +55,14 @@ class Transcripts(JournalLibrary[TranscriptService, Page]):
             limit: The most that are listed.
         """
         check_limit(limit)
-        found = self.service.find_sessions(
+        return self.service.find_sessions(
             when="",
             project=project,
             client=client,
             limit=limit,
             start=0,
             interval=interval_of(since, until),
-        )
-        return [session for session, _ in found.sessions]
+        ).sessions
 
     def session(self, ref: str, *, first: int = 0, limit: int = 100) -> SessionRead:
         """What was said in a session, in its order.

@@ -47,9 +47,9 @@ _SHORTEST = 100
 
 
 class SessionsFound(Struct, frozen=True, kw_only=True):
-    """A page of sessions, the one that went on last first, each with its title."""
+    """A page of sessions, the one that went on last first."""
 
-    sessions: Sequence[tuple[SessionSummary, str]]
+    sessions: Sequence[SessionSummary]
     interval: Interval | None
     has_more: bool
 
@@ -110,17 +110,18 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         found = self.find_sessions(
             when=when, project=project, client=client, limit=limit, start=start
         )
+        titled = [(each, self.title_of(each)) for each in found.sessions]
         lines = time_lines(found.interval, self.zone, when.strip())
-        lines += [CAUTION if found.sessions else "No sessions found."]
-        for number, (session, title) in enumerate(found.sessions, start + 1):
+        lines += [CAUTION if titled else "No sessions found."]
+        for number, (session, title) in enumerate(titled, start + 1):
             lines += ["", f"{number}. {self._head(session)}", fenced(title, session.ref)]
-        following = start + len(found.sessions) if found.has_more else None
+        following = start + len(titled) if found.has_more else None
         lines += ["", f"More with start {following}."] if following else []
         return answer_of(
             lines,
             lambda: {
                 "interval": interval_facts(found.interval),
-                "count": len(found.sessions),
+                "count": len(titled),
                 "next_start": following,
                 "entries": [
                     {
@@ -128,7 +129,7 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
                         "text": visible(title),
                         **self._session_facts(session),
                     }
-                    for session, title in found.sessions
+                    for session, title in titled
                 ],
             },
         )
@@ -198,9 +199,9 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         within = {name: _stamp(at) for name, at in ends.items() if at}
         found = self.store.sessions(client=client.strip(), **within)
         fitting = [x for x in found if _is_in(x.cwd, project.strip())]
-        shown = [(x, self.title_of(x)) for x in fitting[start : start + limit]]
+        end = start + limit
         return SessionsFound(
-            sessions=shown, interval=interval, has_more=len(fitting) > start + limit
+            sessions=fitting[start:end], interval=interval, has_more=len(fitting) > end
         )
 
     def title_of(self, session: SessionSummary) -> str:

@@ -62,9 +62,9 @@ def sessions(visit: Visit) -> WebPage:
                 "project": visit.shown(shown_name(each.cwd)),
                 "at": parse_time(each.last_at),
                 "messages": each.messages,
-                "title": visit.shown(title),
+                "title": visit.shown(service.title_of(each)),
             }
-            for each, title in listed.sessions
+            for each in listed.sessions
         ]
         values["has_more"] = listed.has_more
     return WebPage(template="sessions.html", title="Transcripts", values=values)
