@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from commonplace.core.clock import micros, utc_now
 from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.core.expiring import revealed
-from commonplace.core.owner_folders import make_owner_folder, parse_owner
+from commonplace.core.owner_folders import parse_owner
 from commonplace.core.values import Interval
 from commonplace.until_found import wait_until_found
 from commonplace.verbs.amend import (
@@ -539,8 +539,7 @@ class SharedApp:
                 app.close()
 
     def _open_app(self, owner: str) -> App:
-        from commonplace.app import App
-        from commonplace.app.apps import settings_of
+        from commonplace.app.apps import open_served
         from commonplace.app.process import ProcessContext
 
         machine = self.app
@@ -551,14 +550,7 @@ class SharedApp:
                 replace(self._settings, owner=""), encoder=machine.encoder, serves_owners=True
             )
             self._opened.append(self._served)
-        folder = self._served.folder_of(owner)
-        make_owner_folder(self._settings.home / "users", owner)
-        app = App(
-            settings_of(self._settings, owner, folder),
-            user_home=None,
-            clock=self._clock,
-            shared=self._served,
-        )
+        app = open_served(self._settings, owner, clock=self._clock, shared=self._served)
         self._opened.append(app)
         return app
 

@@ -167,16 +167,18 @@ class Apps:
         return kept
 
     def _open(self, owner: str) -> App:
-        settings = self.settings_of(owner)
-        is_machine = owner == self.settings.owner
-        if not is_machine:
-            make_owner_folder(settings.home / "users", owner)
+        if owner != self.settings.owner:
+            return open_served(self.settings, owner, clock=self._clock, shared=self.shared)
         return App(
-            settings,
-            user_home=self._user_home if is_machine else None,
-            clock=self._clock,
-            shared=self.shared,
+            self.settings, user_home=self._user_home, clock=self._clock, shared=self.shared
         )
+
+
+def open_served(settings: Settings, owner: str, *, clock: Clock, shared: ProcessContext) -> App:
+    """The app of an owner other than the machine's; see `settings_of`."""
+    own = settings_of(settings, owner, shared.folder_of(owner))
+    make_owner_folder(settings.home / "users", owner)
+    return App(own, user_home=None, clock=clock, shared=shared)
 
 
 def settings_of(settings: Settings, owner: str, folder: Path) -> Settings:
