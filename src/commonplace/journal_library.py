@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from msgspec import Struct, field
 
 from commonplace.core.clock import render_instant
-from commonplace.core.errors import Invalid, NotFound
-from commonplace.core.text import nearest, opening
+from commonplace.core.errors import NotFound
+from commonplace.core.text import opening
 from commonplace.core.values import Filter, Interval
 from commonplace.library import Library, LibraryEntry, check_aware, check_limit, interval_of
+from commonplace.verbs.answers import unknown_name
 from commonplace.verbs.context import ContextBlocks, check_budget
 
 if TYPE_CHECKING:
@@ -225,12 +226,7 @@ class JournalLibrary(Library[_Service], Generic[_Service, _Entry]):
         check_aware("as_of", as_of)
         for kind in kinds:
             if kind not in self._kinds:
-                near = nearest(kind, [*self._kinds])
-                hint = f"Did you mean {near}? " if near else ""
-                raise Invalid(
-                    f"Invalid kinds: {opening(kind, 60)!r}.",
-                    hint=f"{hint}Use one of {', '.join(self._kinds)}.",
-                )
+                raise unknown_name(f"Invalid kinds: {opening(kind, 60)!r}.", kind, self._kinds)
         asked = tuple(dict.fromkeys(kinds))
         return Filter(
             journals=(self._journal,), kinds=asked, interval=interval, written_before=as_of
