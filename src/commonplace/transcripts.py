@@ -99,6 +99,6 @@ class Transcripts(JournalLibrary[TranscriptService, Page]):
             )
         )
         notes = list(found.notes)
-        if found.hits and found.chance is not None and found.chance < policy.WEAK_CHANCE:
+        if found.hits and policy.is_weak(found.chance):
             notes.insert(0, WEAK)
         return found.hits, notes

@@ -46,7 +46,7 @@ def fitting(hits: Sequence[Hit], question: str, chance: float | None) -> Fitting
     """
     by_session = few_of_a_session(hits, question, numbers.TURNS_SHARE)
     kept = by_session.hits
-    cut = _end(kept, is_weak=chance is not None and chance < numbers.WEAK_CHANCE)
+    cut = _end(kept, is_weak=numbers.is_weak(chance))
     if len(kept) - cut < numbers.FOLDED_LEAST:
         return by_session
     has_rare = _with_rare_words(kept, question)

@@ -379,6 +379,12 @@ WEAK_CHANCE = 0.2
 """Under this chance hits are called a weak match, and the best alone are shown where no limit was
 asked for. Source: docs/retrieval.md."""
 
+
+def is_weak(chance: float | None) -> bool:
+    """Whether hits are likely about something else; never where that is not known."""
+    return chance is not None and chance < WEAK_CHANCE
+
+
 STRONG_CHANCE = 0.22
 """Under this chance nothing is brought to mind of what nobody asked for: of strange questions a
 tenth fewer pass than by `WEAK_CHANCE`."""

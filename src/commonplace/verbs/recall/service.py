@@ -218,7 +218,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             found=found,
             has_todos=bool(todos),
             outside_time=outside,
-            is_weak=not todos and found.chance is not None and found.chance < policy.WEAK_CHANCE,
+            is_weak=not todos and policy.is_weak(found.chance),
             missing=tuple(dict.fromkeys([*self.lost, *behind])),
             order=order,
             asks_all=asks_all,
