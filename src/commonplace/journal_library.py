@@ -149,12 +149,12 @@ class JournalLibrary(Library[_Service], Generic[_Service, _Entry]):
     def expire(self, ref: str, at: datetime | None) -> None:
         """Set when an entry expires; see `Library.expire`. Raises: Denied too."""
         self._check_ref(ref)
-        self._begin()
+        self._sweep()
         if at is None:
             self._app.expiring.cancel(ref)
             return
-        self._time_to_come(at)
-        self._app.expiring.expire(ref, at)
+        self._refuse_past(at)
+        self._note_end(ref, at)
 
     @property
     def _app(self) -> App:
@@ -189,23 +189,12 @@ class JournalLibrary(Library[_Service], Generic[_Service, _Entry]):
         assert amender is not None
         return amender
 
-    def _begin(self) -> _Service:
-        """The service for a write: what has expired is forgotten first. Raises: Unavailable."""
-        service = self.service
-        self._sweep()
-        return service
-
     def _sweep(self) -> None:
+        self.service  # noqa: B018  refused where this was opened before a fork
         self._app.sweep_expired()
 
-    def _save_expiring(self, expires: datetime | None, save: Callable[[], str]) -> str:
-        if expires is not None:
-            self._time_to_come(expires)
-        self._begin()
-        ref = save()
-        if expires is not None:
-            self._app.expiring.expire(ref, expires)
-        return ref
+    def _note_end(self, ref: str, at: datetime) -> None:
+        self._app.expiring.expire(ref, at)
 
     def _search(self, query: str, within: Filter, limit: int | None) -> JournalFound[_Entry]:
         wanted = _HITS if limit is None else limit

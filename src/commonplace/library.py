@@ -243,7 +243,8 @@ class Library(ABC, Generic[_Service]):
         if at is None:
             self._expiring.drop([whole])
             return
-        self._expiring.keep(whole, self._time_to_come(at))
+        self._refuse_past(at)
+        self._note_end(whole, at)
 
     def read_text(self, ref: str) -> EditableText:
         """The text that `edit` replaces, and its version. Raises: Invalid, NotFound."""
@@ -348,23 +349,26 @@ class Library(ABC, Generic[_Service]):
 
     def _save_expiring(self, expires: datetime | None, save: Callable[[], str]) -> str:
         """Save an entry and note when it expires; its ref. Where that is past nothing is saved."""
-        end = None if expires is None else self._time_to_come(expires)
+        if expires is not None:
+            self._refuse_past(expires)
         self._sweep()
         ref = save()
-        if end is not None:
-            self._expiring.keep(ref, end)
+        if expires is not None:
+            self._note_end(ref, expires)
         return ref
+
+    def _note_end(self, ref: str, at: datetime) -> None:
+        self._expiring.keep(ref, at.timestamp())
 
     def _ending_alike(self, ref: str, correct: Callable[[], Amendment]) -> Amendment:
         self._sweep()
         return ending_alike(self._expiring, self._app.settings.timezone, ref, correct)
 
-    def _time_to_come(self, at: datetime) -> float:
+    def _refuse_past(self, at: datetime) -> None:
         if at.tzinfo is None:
             raise Invalid(f"Invalid expires: {at} has no zone.", hint="Give an aware time.")
         if at <= self._app.clock():
             raise Invalid(f"Invalid expires: {at} is past.", hint="Give a future time.")
-        return at.timestamp()
 
     @cached_property
     def _expiring(self) -> TimeBook:

@@ -59,8 +59,9 @@ class Notebook(JournalLibrary[NotebookService, Page]):
         """
         check_entry_time(at)
         if expires is not None:
-            self._time_to_come(expires)
-        written, _ = self._begin().write(
+            self._refuse_past(expires)
+        self._sweep()
+        written, _ = self.service.write(
             section,
             text,
             overview=overview,
