@@ -330,7 +330,7 @@ class Library(ABC, Generic[_Service]):
     @property
     def service(self) -> _Service:
         """What works with this owner's journal; opened at the first use. Raises: Unavailable."""
-        name = type(self).__name__.lower()
+        name = type(self).__name__
         if self._service is not None and self._process != os.getpid():  # its threads are not here
             raise Unavailable(
                 f"This {name} was opened before this process was forked from another.",
