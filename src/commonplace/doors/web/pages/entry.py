@@ -170,7 +170,7 @@ def save(visit: Visit) -> Redirect | WebPage:
     except CommonplaceError as exc:
         # The form is shown again with what was typed, whatever went wrong, so that nothing is lost.
         return _form(visit, _now(visit, ref), parts, fields, is_new=is_new, problem=exc)
-    visit.app.today().seen.keep_written([ref, done.ref], visit.app.clock())
+    visit.app.seen_marks.keep_written([ref, done.ref], visit.app.clock())
     said = (
         "Saved. The entry before stays, and says that this one took its place."
         if is_new

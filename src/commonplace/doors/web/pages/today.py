@@ -130,7 +130,7 @@ def finish(visit: Visit) -> Redirect:
     tool = visit.app.toolset("chronicle").tool("add_entry")
     message = f"Done: {what}"
     answer = tool.call({"message": message, "idempotency_key": visit.once_key(message)})
-    visit.app.today().seen.keep_written(answer.written, visit.app.clock())
+    visit.app.seen_marks.keep_written(answer.written, visit.app.clock())
     visit.app.brief.refresh()
     return Redirect(
         to=visit.url("home"),

@@ -86,7 +86,7 @@ def write(visit: Visit) -> Redirect | WebPage:
     except CommonplaceError as exc:
         why = visit.explained(exc)
         notes.append(f"What was in the box could not be cleared: {why}")
-    visit.app.today().seen.keep_written(answer.written, visit.app.clock())  # its writer has seen it
+    visit.app.seen_marks.keep_written(answer.written, visit.app.clock())  # its writer has seen it
     said = kind.done.format(opening(visit.shown(text), _SAID))
     return Redirect(to=visit.url("home"), notes=(said, *notes), offer=_offer(answer, kind))
 
