@@ -179,11 +179,13 @@ class SqliteOwnerIndex:
 
     def docs_holding(self, phrases: Sequence[Phrase]) -> list[Doc]:
         """All docs whose text contains the parts of one of these phrases; see `FindsTexts`."""
-        sure = [(phrase, words) for phrase in phrases if (words := phrase.sure_words())]
-        others = [phrase for phrase in phrases if not phrase.sure_words()]
+        found: set[int] = set()
+        others: list[Phrase] = []
         with self._file.using() as (conn, opened), snapshot(conn):
-            found: set[int] = set()
-            for phrase, words in sure:
+            for phrase in phrases:
+                if not (words := phrase.sure_words()):
+                    others.append(phrase)
+                    continue
                 match = " AND ".join('("' + '" OR "'.join(forms) + '")' for forms in words)
                 rows = conn.execute(self._sql["list_matching_texts"], {"match": match})
                 found.update(doc for doc, text in rows if _may_hold(text, phrase))
