@@ -94,13 +94,14 @@ def test_a_section_is_written_from_its_page(notebook):
 def test_a_section_and_its_history(notebook):
     """Each entry with what it changed in the overview."""
     world = notebook()
-    first = write(world, "api", "begun", overview="The port is 8000.")
+    first = write(world, "api", "**begun**", overview="The port is 8000.")
     write(world, "api", "moved", overview="The port is 9000.", base_version=first.facts["version"])
     page = world.browser().get("/notebook/section", params={"name": "api"})
     assert "The port is 9000." in words_of(page)
     assert "<del>- The port is 8000.</del>" in page.text
     assert "<ins>+ The port is 9000.</ins>" in page.text
     assert words_of(page).index("moved") < words_of(page).index("begun")
+    assert "**" not in words_of(page)
 
 
 def test_sections_that_are_not_there(notebook):

@@ -98,7 +98,7 @@ def test_what_there_is_can_be_chosen(kept):
 
 def test_a_session_is_called_by_its_task(kept):
     """In the list and above the conversation; what was only polite is not."""
-    turns = [said(5001, "hi"), said(5002, "Hello!"), said(5003, "Hi, why is the gate open?")]
+    turns = [said(5001, "hi"), said(5002, "Hello!"), said(5003, "Hi, why is the **gate** open?")]
     kept.app.transcripts.store.append("codex", "0201", turns)
     browser = kept.browser()
     assert "why is the gate open?" in rows_of(browser.get("/transcripts"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time
 from commonplace.core.errors import NotFound
+from commonplace.doors.web.markdown import to_words
 from commonplace.doors.web.visit import WebPage
 from commonplace.journals.transcripts.clients import CLIENTS
 from commonplace.journals.transcripts.inputs import CLIENT, list_inputs
@@ -107,7 +108,7 @@ def session(visit: Visit) -> WebPage:
     begin = read.messages[0].n if read.messages else 1
     return WebPage(
         template="session.html",
-        title=visit.shown(service.title_of(read.session)) or "A session without a word",
+        title=to_words(visit.shown(service.title_of(read.session))) or "A session without a word",
         values={
             "current": "transcripts",
             "session": read.session,
