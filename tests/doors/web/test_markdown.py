@@ -73,7 +73,8 @@ def test_a_deeply_nested_text_is_shown_whole():
     [
         ("# Plan\n\nSail out **now**", "Plan \u00b7 Sail out now"),
         ("Plan\n====\nSail out", "Plan \u00b7 Sail out"),
-        ("To do:\n- [ ] one\n- two\n1. three", "To do: \u00b7 one \u00b7 two \u00b7 three"),
+        ("To do:\n- [ ] one\n- two\n1. three", "To do: one \u00b7 two \u00b7 three"),
+        ("- one\n  more\n\n  of it\n\nAfter\n\nend", "one more of it \u00b7 After end"),
         ("one\ntwo\n\n> three `four`", "one two three four"),
         ("a - b #c 2. d", "a - b #c 2. d"),
         ("## Closed ##\n---\nend", "Closed \u00b7 end"),

@@ -63,10 +63,10 @@ def to_html(text: str) -> Markup:
 def to_words(text: str) -> str:
     """The words of a Markdown text on one line, for a list: without its commonest signs.
 
-    A heading and the items of a list stand apart from what is around them.
+    A heading and the items of a list stand apart from what is around them; a colon is enough.
     """
     said: list[str] = []
-    is_apart = False
+    is_apart = is_listed = has_gap = False
     for line in text.splitlines():
         plain = _SIGNS.sub("", line)
         if _RULE.match(plain):  # what underlines a heading, too
@@ -76,11 +76,14 @@ def to_words(text: str) -> str:
         begun = (heading[1] or "") if heading else plain[item.end() :] if item else plain
         begun = _INLINE.sub(lambda found: found[found.lastgroup or 0], begun).replace("`", "")
         if not (words := " ".join(begun.split())):
+            has_gap = True
             continue
-        if said and (heading or item or is_apart):
+        is_over = is_listed and has_gap and not item and not plain[0].isspace()
+        if said and (heading or item or is_apart or is_over) and not said[-1].endswith(":"):
             said.append(_APART)
         said.append(words)
-        is_apart = heading is not None
+        is_apart, has_gap = heading is not None, False
+        is_listed = item is not None or (is_listed and not is_over)
     return " ".join(said)
 
 
