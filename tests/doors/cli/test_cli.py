@@ -514,6 +514,8 @@ def test_completion_answers_the_shell():
         ("recall -j tr", ["transcripts"]),
         ("list --journal ", JOURNAL_NAMES),
         ("forget -j m", ["memory"]),
+        ("export -j m", ["memory"]),
+        ("forget --project x", ["x"]),
         ("recall --format js", ["json", "jsonl"]),
         ("log --project /et", ["/et"]),  # the shell completes folders itself
         ("transcripts list --in x", ["x"]),

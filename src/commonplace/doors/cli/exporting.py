@@ -16,7 +16,7 @@ from commonplace.core.values import Answer
 from commonplace.doors.cli.acts import noting_import
 from commonplace.doors.cli.call_settings import home_folder
 from commonplace.doors.cli.calls import opened, start_of
-from commonplace.doors.cli.options import Respelled, common_options
+from commonplace.doors.cli.options import Respelled, common_options, journals_option
 from commonplace.doors.cli.output import show
 from commonplace.doors.cli.progress import show_counting
 
@@ -28,15 +28,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("target", metavar="DIR|FILE.zip", type=click.Path(path_type=Path))
-@click.option(
-    "-j",
-    "--journal",
-    "journals",
-    cls=Respelled,
-    former=("--journals",),
-    multiple=True,
-    metavar="NAME",
-    help="Only this journal. May be given again.",
+@journals_option(
+    cls=Respelled, former=("--journals",), help="Only this journal. May be given again."
 )
 @click.option(
     "--owner", metavar="NAME", help="Export the journals of another owner on this machine."

@@ -17,8 +17,9 @@ from commonplace.doors.cli.calls import check_journals, opened, start_of
 from commonplace.doors.cli.frame import FAILURE
 from commonplace.doors.cli.options import (
     NumberBetween,
-    complete_journals,
+    complete_folders,
     flag_of,
+    journals_option,
     json_option,
     yes_option,
 )
@@ -53,18 +54,11 @@ _FILTERS = ("query", "before", "project")
 @click.option(
     "--project",
     metavar="FOLDER",
+    shell_complete=complete_folders,
     callback=flag_of("project"),  # with a REF it says which project's journal is open, as elsewhere
     help="Entries written in this folder or below it; with a REF, the project's folder.",
 )
-@click.option(
-    "-j",
-    "--journal",
-    "journals",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=complete_journals,
-    help="With one of these three: only entries of this journal.",
-)
+@journals_option(help="With one of these three: only entries of this journal.")
 @click.option(
     "--rewrite-history",
     "rewrites",

@@ -77,6 +77,14 @@ def complete_folders(
     return [CompletionItem(incomplete, type="dir")]
 
 
+def journals_option(**attrs: Any) -> Callable[[Any], Any]:
+    """`--journal`, which may be given again. attrs: Those of `click.option`, above all `help`."""
+    names = ("-j", "--journal", "journals")
+    return click.option(
+        *names, multiple=True, metavar="NAME", shell_complete=complete_journals, **attrs
+    )
+
+
 COMPLETES = {"journals": complete_journals, "project": complete_folders}
 """What completes the values of options, by the name of the argument."""
 
