@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from tests.verbs.recall_world import ask
 
+from commonplace.core.values import Filter
 from commonplace.inference.encoder.encoder import load_encoder
 from commonplace.inference.encoder.profiles import PROFILES, Missing, find_weights
 from commonplace_testing import HashingEncoder
@@ -28,6 +30,10 @@ FACTS = (
     "Removed the Lua hooks: nothing used them.",
 )
 OF_A_GARDEN = "Sowed {} rows of beans beside the wall of the garden."
+
+
+class NoScopes:
+    """An index that can say nothing of where its docs were written."""
 
 
 class Counting(HashingEncoder):
@@ -77,6 +83,16 @@ def test_a_question_for_everything_is_answered_with_the_newest_of_the_project(qu
     facts = answer.facts
     assert (facts["asks_all"], facts["weak"], facts["folded"]) == (True, False, 0)
     assert found(ask(quays, "recall", query=query, limit=3)) == [*reversed(FACTS)][:3]
+
+
+def test_from_no_project_it_is_answered_with_the_newest_of_all(quays):
+    """As over HTTP, where no project is known, by an index that lists no scopes."""
+    service = replace(quays.recall.service(), index=NoScopes(), here=lambda: None)
+    done = service.recall(QUESTION, when="", within=Filter(), limit=50)
+    said = [hit.doc.text for hit in done.found.hits]
+    assert done.asks_all
+    assert said[:1] == [OF_A_GARDEN.format(39)]
+    assert said[40:] == [*reversed(FACTS)][:10]
 
 
 @pytest.mark.parametrize(

@@ -470,28 +470,25 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
     def _everything(self, found: Found, within: Filter, limit: int) -> Found | None:
         """What was written of the asker's project and of none, newest first; then what fits.
 
-        None where the question of what was found asks for something.
+        Of every project where it is asked from none. None where the question of what was found
+        asks for something.
         """
         if not self.finder.asks_all(found):
             return None
         kinds = tuple(x for x in self.written(within).kinds if x != policy.TURN)
-        scopes = self._own_scopes()
-        if not kinds or not scopes:
+        here = self.here()
+        scopes = self._scopes_of(here) if here else ()
+        if not kinds or (here and not scopes):
             return None
         newest = self.finder.newest(replace(within, kinds=kinds, scopes=scopes), limit)
         hits = {hit.doc.ref: hit for hit in (*newest.hits, *found.hits)}
         return replace(found, hits=tuple(hits.values())[:limit], chance=None)
 
-    def _own_scopes(self) -> tuple[str, ...]:
+    def _scopes_of(self, here: Here) -> tuple[str, ...]:
         """The scopes of entries that belong to the asker's project, or to none."""
-        here = self.here()
         listed = self.index.scopes() if isinstance(self.index, ListsScopes) else []
-        places = {scope: here.place_of(scope) if here else "" for _, scope in listed}
-        return tuple(
-            scope
-            for scope, place in places.items()
-            if here is None or not os.path.isabs(place) or here.holds(place)
-        )
+        places = {scope: here.place_of(scope) for _, scope in listed}
+        return tuple(x for x, at in places.items() if not os.path.isabs(at) or here.holds(at))
 
     def _naming(self, question: RecallQuestion, within: Filter, limit: int) -> Found | None:
         """What a search for a day or a month as words finds, where only texts have it.
