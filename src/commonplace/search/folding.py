@@ -36,6 +36,11 @@ class Fitting(NamedTuple):
     less: tuple[Hit, ...] = ()
     turns: tuple[Hit, ...] = ()
 
+    @property
+    def folded_refs(self) -> frozenset[str]:
+        """The refs of all that is folded."""
+        return frozenset(hit.doc.ref for hit in (*self.less, *self.turns))
+
 
 def fitting(hits: Sequence[Hit], question: str, chance: float | None) -> Fitting:
     """The hits that fit, best first; all of them where few would be folded.
@@ -59,8 +64,7 @@ def fitting(hits: Sequence[Hit], question: str, chance: float | None) -> Fitting
 
 def less_likely(hits: Sequence[Hit], question: str, chance: float | None) -> frozenset[str]:
     """The refs of those among a list's hits that fit far less than the best, or are more turns."""
-    found = fitting(hits, question, chance)
-    return frozenset(hit.doc.ref for hit in (*found.less, *found.turns))
+    return fitting(hits, question, chance).folded_refs
 
 
 def few_of_a_session(hits: Sequence[Hit], question: str, share: float = math.inf) -> Fitting:

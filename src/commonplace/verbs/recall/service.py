@@ -122,8 +122,7 @@ class EntriesRecalled(Struct, frozen=True, kw_only=True):
         """The refs of those among the hits that fit far less than the best."""
         if self.has_todos:
             return frozenset()
-        found = self.folded(self.found.hits)
-        return frozenset(hit.doc.ref for hit in (*found.less, *found.turns))
+        return self.folded(self.found.hits).folded_refs
 
 
 class EntriesOfTime(Struct, frozen=True, kw_only=True):
