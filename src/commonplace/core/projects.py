@@ -117,7 +117,7 @@ def project_of(
         if kind:
             found = _in_repository(at, kind)
             break
-        if not marked and _is_marked(at):  # a repository further up goes before it
+        if not marked and is_marked(at):  # a repository further up goes before it
             marked = at
         at, below = os.path.dirname(at), at
         if at == below:
@@ -153,7 +153,7 @@ def is_apart(path: str, folder: str, root: str, home: str | os.PathLike[str] | N
         return True
     at = path.rstrip(os.sep)
     while at != folder and at.startswith(folder.rstrip(os.sep) + os.sep):
-        if _says_here(at) or _git_kind(at) or _is_marked(at):
+        if _says_here(at) or _git_kind(at) or is_marked(at):
             return project_of(at, home).root != root
         at = os.path.dirname(at)
     return False
@@ -230,7 +230,7 @@ def _says_here(folder: str) -> bool:
         return False
 
 
-def _is_marked(folder: str) -> bool:
+def is_marked(folder: str) -> bool:
     """Whether a plain file marks the folder as a project, and both are the user's own.
 
     What lies where others write would gather notes from below where they can read them.

@@ -8,6 +8,8 @@ import subprocess
 import pytest
 from tests.doors.terminal import facts, on_screen, run
 
+from commonplace.core.projects import CHRONICLE_FILE
+
 FRIDAYS = "we deploy on Fridays"
 
 
@@ -59,6 +61,16 @@ def test_the_sessions_of_every_project_are_told(in_folder, is_repository, words)
     assert (said["project"], said["text"], said["journal"]) == ("", FRIDAYS, "private")
     in_folder("zenith", is_repository=True)
     assert told() == [("preferred", FRIDAYS)]
+
+
+def test_the_sessions_below_a_chronicle_file_are_told(in_folder):
+    """It marks a project; a folder of that name marks none."""
+    plain = in_folder("acme", is_repository=False)
+    (plain / CHRONICLE_FILE).mkdir()
+    assert facts("remember", FRIDAYS)["project"] == ""
+    marked = in_folder("zenith", is_repository=False)
+    (marked / CHRONICLE_FILE).touch()
+    assert facts("remember", FRIDAYS)["project"] == os.path.realpath(marked)
 
 
 def test_all_that_was_said_is_told(in_folder):

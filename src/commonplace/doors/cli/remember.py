@@ -5,13 +5,12 @@ Never writes by itself: the private journal keeps it, under the heading that a b
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from commonplace.core.errors import Invalid
-from commonplace.core.projects import CHRONICLE_FILE, project_of
+from commonplace.core.projects import is_marked, project_of
 from commonplace.core.values import Answer
 from commonplace.doors.cli.asking import text_input
 from commonplace.doors.cli.call_settings import home_folder, settings
@@ -57,8 +56,6 @@ def _marked_project() -> str:
     """The root of the project that is worked in; empty where nothing marks one."""
     folder = settings().work_folder
     found = project_of(folder, home_folder()) if folder else None
-    if found is None or not (
-        found.git or found.isolated or Path(found.root, CHRONICLE_FILE).exists()
-    ):
+    if found is None or not (found.git or found.isolated or is_marked(found.root)):
         return ""
     return found.root
