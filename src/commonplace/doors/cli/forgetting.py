@@ -24,7 +24,7 @@ from commonplace.doors.cli.options import (
     yes_option,
 )
 from commonplace.doors.cli.output import say, show
-from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, remember
+from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, keep_list
 from commonplace.verbs.forgetting.copies import DRAFT
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _listed(app: App, chosen: Sequence[Doc]) -> list[str]:
 
     if not chosen:
         return []
-    remember((doc.ref for doc in chosen[:_NUMBERED]), app.settings)
+    keep_list((doc.ref for doc in chosen[:_NUMBERED]), app.settings)
     zone = app.settings.timezone
     lines = [
         f"{number}. {doc.at.astimezone(zone):%Y-%m-%d %H:%M} {doc.ref}: "

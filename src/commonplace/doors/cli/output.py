@@ -76,7 +76,7 @@ def show_list(
     """
     from commonplace.doors.cli.json_output import VERSION, shaped
     from commonplace.doors.cli.options import folds, list_form
-    from commonplace.doors.cli.short_refs import remember
+    from commonplace.doors.cli.short_refs import keep_list
 
     if as_json:
         show(answer, as_json, journal=journal)
@@ -89,7 +89,7 @@ def show_list(
         return
     on_terminal = form not in {"plain", "model"} and sys.stdout.isatty()
     facts = _folded(facts) if on_terminal and folds() else facts
-    remember((item["ref"] for item in facts["items"] if "ref" in item), settings())
+    keep_list((item["ref"] for item in facts["items"] if "ref" in item), settings())
     if form == "model":
         show_model(answer)
         return

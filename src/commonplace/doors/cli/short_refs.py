@@ -50,7 +50,7 @@ _MARK = "\ufdd0"
 """Stands before `-1` while click parses; Unicode has no such sign in any text."""
 
 
-def remember(refs: Iterable[str], read: Settings) -> None:
+def keep_list(refs: Iterable[str], read: Settings) -> None:
     """Keep the refs of the list that was just shown, for `open 3`; never fails a command."""
     with suppress(CommonplaceError):
         make_folder(read.home)

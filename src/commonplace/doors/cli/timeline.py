@@ -32,7 +32,7 @@ from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import (
     ShortRefCommand,
     find_entry,
-    remember,
+    keep_list,
     whole_ref,
 )
 from commonplace.doors.cli.verb_commands import VerbCommand, verb_options
@@ -166,7 +166,7 @@ def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> No
             show_page(answer, as_json)
             return
         if on_terminal and not as_json:
-            remember(_refs_below(answer.facts["down"]), settings())
+            keep_list(_refs_below(answer.facts["down"]), settings())
         show(answer, as_json)
 
 

@@ -21,7 +21,7 @@ from commonplace.doors.cli.entries import facts_of
 from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.output import show
 from commonplace.doors.cli.people import bold, coloured, mark_of, print_list
-from commonplace.doors.cli.short_refs import remember
+from commonplace.doors.cli.short_refs import keep_list
 from commonplace.doors.cli.terminal_width import cells, fitting, terminal_size, wrapped_prose
 from commonplace.verbs.answers import ago, one_line
 
@@ -73,7 +73,7 @@ def today(as_json: bool) -> None:
         parts = _parts(app)
         if not as_json:
             last = [hit.doc.ref for each in parts.projects for hit in each.hits]
-            remember([each.ref for each in parts.open] + last, settings())
+            keep_list([each.ref for each in parts.open] + last, settings())
         on_terminal = sys.stdout.isatty()
         columns = terminal_size().columns if on_terminal else 0
         text = "\n".join(_lines(parts, _Look(app.clock(), app.settings.timezone, columns)))
