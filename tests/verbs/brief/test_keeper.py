@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -306,6 +307,16 @@ def test_a_broken_or_newer_file_is_as_if_there_were_none(content):
     path.write_bytes(content + ref.encode())
     BriefFiles(owner_folder()).drop([ref])
     assert not path.exists()
+
+
+def test_a_file_with_a_number_without_end_is_broken():
+    """As one that is no JSON: a session begins without it, and it is made again."""
+    facts("log", "rang the bell")
+    (path,) = (owner_folder() / "brief").iterdir()
+    path.write_text(re.sub(r'"at":[\d.]+', '"at":' + "9" * 400, path.read_text()))
+    assert "no brief is made yet" in brief()
+    assert run("brief").exit_code == 0
+    assert "rang the bell" in brief()
 
 
 def test_what_nobody_wants_is_not_kept(monkeypatch):

@@ -301,7 +301,7 @@ def _parse(content: bytes) -> KeptBrief | None:
             for journal, lines in found["sections"].items()
         }
         return KeptBrief(str(found["root"]), sections, str(found["notice"]))
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError):
         return None
 
 
