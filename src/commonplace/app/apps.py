@@ -169,9 +169,7 @@ class Apps:
     def _open(self, owner: str) -> App:
         if owner != self.settings.owner:
             return open_served(self.settings, owner, clock=self._clock, shared=self.shared)
-        return App(
-            self.settings, user_home=self._user_home, clock=self._clock, shared=self.shared
-        )
+        return App(self.settings, user_home=self._user_home, clock=self._clock, shared=self.shared)
 
 
 def open_served(settings: Settings, owner: str, *, clock: Clock, shared: ProcessContext) -> App:
