@@ -20,7 +20,7 @@ from commonplace.verbs.answers import unknown_name
 from commonplace.verbs.context import ContextBlocks, check_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from commonplace.app import App

@@ -279,11 +279,10 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
             hit if snippet == hit.snippet else replace(hit, snippet=snippet, cut=True)
             for hit, snippet in zip(hits, kept, strict=False)
         ]
+        fold = partial(less_likely, found.hits, asked.text, found.chance)
         return MemoryFound(
             hits=tuple(shown),
-            less_likely=frozenset
-            if found is listed
-            else partial(less_likely, found.hits, asked.text, found.chance),
+            less_likely=frozenset if found is listed else fold,
             duration_ms=0,
             top_k=top_k,
             count=self._count,

@@ -417,9 +417,10 @@ class TodayService(Struct, frozen=True, kw_only=True):
             when="", project="", client="", limit=MOST_NEW, start=0, interval=interval
         )
         found = []
-        for session, title in listed.sessions:
+        for session in listed.sessions:
             at = parse_time(session.last_at)
             if not state.has(session.ref, at):
+                title = self.sessions.title_of(session)
                 found.append(NewSession(session=session, title=title, at=at))
         return found, int(listed.has_more)
 
