@@ -253,7 +253,6 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
             raise exc.as_kind(Unavailable, error_code=READ_FAILED) from exc
 
     def _search(self, asked: MemoryQuestion, top_k: int, zone_read: Zone | None) -> MemoryFound:
-        from commonplace.search.folding import less_likely
         from commonplace.search.query_features import read_intent, read_todos
 
         if not 1 <= top_k <= policy.MEMORY_K_MOST:
@@ -279,10 +278,9 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
             hit if snippet == hit.snippet else replace(hit, snippet=snippet, cut=True)
             for hit, snippet in zip(hits, kept, strict=False)
         ]
-        fold = partial(less_likely, found.hits, asked.text, found.chance)
         return MemoryFound(
             hits=tuple(shown),
-            less_likely=frozenset if found is listed else fold,
+            less_likely=frozenset if found is listed else partial(_less_likely, found, asked.text),
             duration_ms=0,
             top_k=top_k,
             count=self._count,
@@ -373,6 +371,12 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
         if isinstance(encoder, CountsTokens):
             return encoder.count_tokens(text)
         return tokens_in(text)
+
+
+def _less_likely(found: Found, text: str) -> frozenset[str]:
+    from commonplace.search.folding import less_likely
+
+    return less_likely(found.hits, text, found.chance)
 
 
 def _filter(asked: MemoryQuestion) -> Filter:
