@@ -79,7 +79,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
 from commonplace.core.when.days import MONTHS, WEEKDAYS, Reading, TimeContext
-from commonplace.core.when.spans import SEASONS, ago_on_the_clock, read_phrase
+from commonplace.core.when.spans import SEASONS, ago_on_the_clock, ahead_on_the_clock, read_phrase
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -102,6 +102,7 @@ _TWO = tuple(
 )
 
 _EXAMPLES = "Use one such as yesterday, last week, since monday, nov 3 or 2026-11-01..2026-11-07."
+_AHEAD = "Use a future time such as in 30 days, tomorrow, in 2 hours or 2027-01-01."
 
 
 def parse_when(phrase: str, *, now: datetime, zone: tzinfo) -> Interval:
@@ -125,6 +126,28 @@ def parse_at(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
     context = _context_of(now, zone)
     with within_calendar(phrase):
         return ago_on_the_clock(_normal(phrase), context) or _read_since(phrase, context)
+
+
+def parse_ahead(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
+    """The instant ahead that a phrase names: a length (`in 30 days`) counts from now.
+
+    A day stands for its midnight, a date for its beginning; what else is longer than an instant
+    (`next week`) for its end, as `parse_until` has it: what goes too early is lost.
+
+    Raises Invalid for any other text, and for what is past.
+    """
+    context = replace(_context_of(now, zone), is_end=True)
+    with within_calendar(phrase):
+        text = _normal(phrase)
+        at = ahead_on_the_clock(text, context)
+        if at is None:
+            reading = read_phrase(text, context)
+            if reading is None:
+                raise _unknown(phrase, hint=_AHEAD)
+            at = reading.since if reading.dated or reading.day else reading.until
+    if at <= now:
+        raise Invalid(f"{_shown(phrase)} is past.", hint=_AHEAD)
+    return at
 
 
 def _read_when(phrase: str, context: TimeContext) -> Interval:
@@ -322,5 +345,5 @@ def _shown(phrase: str) -> str:
     return repr(opening(phrase, 80))
 
 
-def _unknown(phrase: str) -> Invalid:
-    return Invalid(f"Unknown time phrase: {_shown(phrase)}.", hint=_EXAMPLES)
+def _unknown(phrase: str, *, hint: str = _EXAMPLES) -> Invalid:
+    return Invalid(f"Unknown time phrase: {_shown(phrase)}.", hint=hint)

@@ -192,9 +192,7 @@ def _read_weekend(found: re.Match[str], context: TimeContext) -> Reading:
 def _back(unit: str, count: int, context: TimeContext) -> datetime:
     if unit in _CLOCK_UNITS:
         return context.now - count * _CLOCK_UNITS[unit]
-    local = to_local(context.now, context.zone)
-    day = add_months(local.date(), -count * _MONTHS_IN[unit])
-    return from_local(datetime.combine(day, local.time()), context.zone)
+    return _shifted(unit, -count, context)
 
 
 def _read_rolling(found: re.Match[str], context: TimeContext) -> Reading:
@@ -224,19 +222,28 @@ def _read_in(found: re.Match[str], context: TimeContext) -> Reading:
 
 
 def ago_on_the_clock(text: str, context: TimeContext) -> datetime | None:
-    """The instant so many days, weeks, months or years before now, at the same time of day.
+    """The instant that a length of time ends with `ago`; of days and longer at this time of day.
 
     None for any other text.
     """
     found = re.fullmatch(_AGO, text)
-    if found is None or (unit := _UNITS[found["unit"]]) in {"second", "minute", "hour"}:
-        return None
-    count = count_of(found)
+    return _shifted(_UNITS[found["unit"]], -count_of(found), context) if found else None
+
+
+def ahead_on_the_clock(text: str, context: TimeContext) -> datetime | None:
+    """The same for `in 3 days`, and for `3 days`."""
+    found = re.fullmatch(rf"(?:in )?{COUNT} ?{_UNIT}", text)
+    return _shifted(_UNITS[found["unit"]], count_of(found), context) if found else None
+
+
+def _shifted(unit: str, count: int, context: TimeContext) -> datetime:
+    if unit in {"second", "minute", "hour"}:
+        return context.now + count * _CLOCK_UNITS[unit]
     local = to_local(context.now, context.zone)
     if unit in _MONTHS_IN:
-        day = add_months(local.date(), -count * _MONTHS_IN[unit])
+        day = add_months(local.date(), count * _MONTHS_IN[unit])
     else:
-        day = local.date() - count * _CLOCK_UNITS[unit]
+        day = local.date() + count * _CLOCK_UNITS[unit]
     return from_local(datetime.combine(day, local.time()), context.zone)
 
 
