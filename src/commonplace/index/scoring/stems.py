@@ -11,8 +11,8 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.text import name_parts, query_terms, words_text
+from commonplace.core.when.dates_in_text import days_named, with_days
 from commonplace.core.word_forms import base_forms
-from commonplace.index.scoring.dates_in_text import days_named, with_days
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.index.scoring.dates_in_text import days_named, with_days
+from commonplace.core.when.dates_in_text import days_named, with_days
 
 
 def spelled(text):
