@@ -1,10 +1,15 @@
-"""Days that a text names, brought to one spelling."""
+"""Days and months that a text names, brought to one spelling."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
-from commonplace.core.when.dates_in_text import days_named, with_days
+from commonplace.core.when.dates_in_text import days_named, find_written, with_days
+from commonplace.core.when.phrases import parse_when
+
+NOW = datetime(2026, 3, 28, 11, 30, tzinfo=UTC)
 
 
 def spelled(text):
@@ -50,3 +55,36 @@ def test_a_question_asks_for_a_day_in_one_spelling():
     assert with_days("of Dec. 3rd, 2025") == "of Dec. 3rd, 2025 20251203 december"
     assert with_days("of 3 December 2025") == "of 3 December 2025 20251203"
     assert with_days("no day at all") == "no day at all"
+
+
+@pytest.mark.parametrize(
+    ("phrase", "naming", "others"),
+    [
+        (
+            "2025-12-03",
+            ["by 3 Dec. 2025", "since 3.12.2025", "at 2025-12-03T10:00"],
+            ["December 2025", "2025-12-04", "3/12/2025", "December 3"],
+        ),
+        (
+            "december 2025",
+            ["in Dec, 2025", "of 2025/12", "by 3 December 2025", "on 13.12.2025"],
+            ["December", "2025-11", "12/2025", "12025-12"],
+        ),
+    ],
+)
+def test_a_text_names_a_day_or_a_month(phrase, naming, others):
+    """Of a month a day of it will do; what may be another one will not."""
+    written = find_written(parse_when(phrase, now=NOW, zone=UTC), UTC)
+    assert [text for text in (*naming, *others) if written.is_in(text)] == naming
+
+
+def test_a_day_and_a_month_are_searched_for_in_their_spellings():
+    """By number and by name; no other time is written in one way."""
+    times = ("2025-12-03", "december 2025", "last week", "before 2025")
+    found = [find_written(parse_when(x, now=NOW, zone=UTC), UTC) for x in times]
+    assert found == [
+        ("2025-12-03 3 december 2025", "20251203"),
+        ("2025-12 december 2025", "202512"),
+        None,
+        None,
+    ]

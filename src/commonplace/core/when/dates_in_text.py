@@ -1,4 +1,4 @@
-"""Days that a text names with their year, however they are spelled. Pure.
+"""Days and months that a text names with their year, however they are spelled. Pure.
 
 Never guesses which of two numbers is the month, and never reads a day without its year.
 """
@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.core.clock import MONTH_NAMES
+from commonplace.core.clock import MONTH_NAMES, period, to_local
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import tzinfo
+
+    from commonplace.core.values import Interval
 
 _MONTH_NAMES = [name.lower() for name in MONTH_NAMES]
 _MONTHS = [name[:3] for name in _MONTH_NAMES]
@@ -20,7 +23,7 @@ _LONGEST_MONTH = 31
 _MONTHS_IN_YEAR = 12
 _BEFORE, _BEHIND = 24, 8
 """Characters of a date before its year, at most, and behind it with what must not follow."""
-_YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
+YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
 
 
 def _month(name: str) -> str:
@@ -35,6 +38,13 @@ _DATE = re.compile(
     |{_month("m3")}\ (?:the\ )?(?P<d3>{_DAY})(?:st|nd|rd|th)?,?\ (?P<y3>(?:19|20)\d\d)(?!\d)
     |(?P<a>{_DAY})(?P<sep4>[./])(?P<b>{_DAY})(?P=sep4)(?P<y4>(?:19|20)\d\d)(?!\d)
     )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+_MONTH = re.compile(
+    rf"""(?<![\w.-])(?:(?P<y1>(?:19|20)\d\d)[-/.](?P<m1>[01]?\d)(?!\d)
+    |{_month("m2")},?\ (?P<y2>(?:19|20)\d\d)(?!\d))""",
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -68,7 +78,7 @@ def days_named(text: str) -> Iterator[NamedDay]:
     ['20251203', '20251204']
     """
     read = 0
-    for each in _YEAR.finditer(text):
+    for each in YEAR.finditer(text):
         # Only around years: over a whole text it takes a third of what folding it does.
         first = max(read, each.start() - _BEFORE)
         for found in _DATE.finditer(text, first, each.end() + _BEHIND):
@@ -76,6 +86,32 @@ def days_named(text: str) -> Iterator[NamedDay]:
             day, month, year = _parts(found)
             if 0 < month <= _MONTHS_IN_YEAR and 0 < day <= _LONGEST_MONTH:
                 yield NamedDay(found[0], *found.span(), year, month, day)
+
+
+class WrittenDate(NamedTuple):
+    """A day or a month: the words to search for, and its one spelling (`20251203`, `202512`)."""
+
+    words: str
+    spelled: str
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text names it; of a month also whether it names a day of it."""
+        days = (day.spelled for day in days_named(text))
+        return any(x.startswith(self.spelled) for x in days) or self.spelled in _months(text)
+
+
+def find_written(interval: Interval, zone: tzinfo) -> WrittenDate | None:
+    """How a whole local day or month is written; None for any other time."""
+    if interval.start is None:
+        return None
+    first = to_local(interval.start, zone)
+    name = MONTH_NAMES[first.month - 1].lower()
+    if interval == period(interval.start, "day", zone):
+        words = f"{first:%Y-%m-%d} {first.day} {name} {first.year}"
+        return WrittenDate(words, f"{first:%Y%m%d}")
+    if interval == period(interval.start, "month", zone):
+        return WrittenDate(f"{first:%Y-%m} {name} {first.year}", f"{first:%Y%m}")
+    return None
 
 
 def with_days(question: str) -> str:
@@ -93,6 +129,15 @@ def with_days(question: str) -> str:
         parts += [question[last : day.start], f"{kept} {day.unsaid}"]
         last = day.end
     return "".join([*parts, question[last:]])
+
+
+def _months(text: str) -> Iterator[str]:
+    """The months that a text names without a day, or before one."""
+    for found in _MONTH.finditer(text):
+        if found["y1"]:
+            yield f"{found['y1']}{int(found['m1']):02}"
+        else:
+            yield f"{found['y2']}{_MONTHS.index(found['m2'][:3].lower()) + 1:02}"
 
 
 def _parts(found: re.Match[str]) -> tuple[int, int, str]:

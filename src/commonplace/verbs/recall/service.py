@@ -39,10 +39,10 @@ if TYPE_CHECKING:
         Page,
         Replacement,
     )
+    from commonplace.core.when.dates_in_text import WrittenDate
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
     from commonplace.search.folding import Fitting
-    from commonplace.verbs.recall.written_dates import WrittenDate
 
 
 class _Most(NamedTuple):
@@ -494,8 +494,8 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
 
         None where something was written in it, or no text names it.
         """
+        from commonplace.core.when.dates_in_text import find_written
         from commonplace.search.query_features import asks_for_all
-        from commonplace.verbs.recall.written_dates import find_written
 
         written = find_written(question.interval, self.zone) if question.interval else None
         if written is None or self.finder.newest(question.in_time(within), 1).hits:
@@ -515,7 +515,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
 
         Only where it is named with its year: nobody writes out the date of yesterday.
         """
-        from commonplace.verbs.recall.written_dates import YEAR, find_written
+        from commonplace.core.when.dates_in_text import YEAR, find_written
 
         written = find_written(question.interval, self.zone) if question.interval else None
         if written is None or not YEAR.search(question.phrase):
@@ -537,7 +537,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         """What is found for a date as words, and those of it whose texts name it."""
         about = f"{question.rest} {written.words}"
         found = self._search(about, within, _Most(max(limit, policy.DATES_READ)))
-        return found, [hit for hit in found.hits if written.form.search(hit.doc.text)]
+        return found, [hit for hit in found.hits if written.is_in(hit.doc.text)]
 
     def _open_todos(self, question: RecallQuestion, within: Filter, limit: int) -> Sequence[Hit]:
         """The open to-dos of the memory, newest first."""
