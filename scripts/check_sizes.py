@@ -61,7 +61,7 @@ ROOMS = {
     "src/commonplace/verbs/timeline": 2500,
     "src/commonplace/verbs/today": 750,
     "src/commonplace/verbs/transcripts": 1250,
-    "server/src/commonplace_server": 8500,
+    "server/src/commonplace_server": 9250,
     "chroma/src/commonplace_chroma": 750,
     "testing/src/commonplace_testing": 2000,
 }
