@@ -99,6 +99,7 @@ VALUES = {
     "debug": ["true", "false", "true", "false"],
     "serve.per_second": ["1", "2", "3", "4.5"],
     "serve.at_once": ["1", "2", "3", "4"],
+    "serve.drain_seconds": ["0", "2", "3", "4.5"],
     "index.vectors": ["numpy", "chroma", "numpy", "chroma"],
     "encoder.model": ["a", "b", "c", "d"],
     "encoder.folder": ["a", "b", "c", "d"],
@@ -131,6 +132,7 @@ NUMBERS = {
 NUMBERS -= {"notebook.auto_gc"}
 WITH_DEFAULT = {"llm.timeout_s", "llm.tokens_per_run", "llm.tokens_per_day"}
 WITH_DEFAULT |= {"brief.tokens", "timeline.grace_minutes", "serve.per_second", "serve.at_once"}
+WITH_DEFAULT |= {"serve.drain_seconds"}
 WITH_DEFAULT |= {"transcripts.retain_days", "undo.keep_days"}
 NUMBERS |= WITH_DEFAULT
 

@@ -19,8 +19,9 @@ from commonplace.doors.protocol import RateLimitExceeded
 from commonplace_server.http.address import check_access, parse_address
 from commonplace_server.http.gate import Authenticator, Gate, Offer
 from commonplace_server.http.limits import Limits, RateLimiter
+from commonplace_server.http.readiness import Readiness
 from commonplace_server.tokens import TokenFile
-from commonplace_testing import FrozenClock
+from commonplace_testing import FrozenClock, ReadySlot
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 LOCAL = HostNames(hosts=frozenset({"127.0.0.1", "localhost", "::1"}), is_loopback=True)
@@ -42,11 +43,17 @@ class World:
         self.authenticator = Authenticator(
             tokens=self.tokens, names=names, offer=offer, clock=self.clock
         )
+        self.readiness = Readiness(
+            find_problem=self.authenticator.find_problem,
+            encoder=ReadySlot(None),
+            monotonic=self.clock.seconds,
+        )
         self.gate = Gate(
             authenticator=self.authenticator,
             rate_limiter=RateLimiter(self.limits, self.clock.seconds),
             replies=RateLimiter(self.limits.of_replies(), self.clock.seconds),
             limits=self.limits,
+            readiness=self.readiness,
             inside=self.inside,
             withheld=lambda caller: [] if caller.may_write else [b"memory_save"],
             pages=self.pages if has_pages else None,
@@ -309,8 +316,8 @@ def test_what_is_not_there(world):
     assert world.ask("PUT").status_code == 405
     assert world.ask(path="/healthz").json() == {"status": "ok"}
     assert world.ask("HEAD", path="/healthz").status_code == 200
-    world.gate.is_stopping = True
-    assert world.ask(path="/healthz").status_code == 503
+    world.readiness.state = "stopping"
+    assert world.ask(path="/healthz").json() == {"status": "stopping"}
     assert world.ask(headers=ann).headers["retry-after"] == "5"
     assert world.ask("POST", json={"method": "x"}, headers=ann).status_code == 503
     reply = {"jsonrpc": "2.0", "id": 1, "result": {}}
@@ -332,8 +339,9 @@ def test_who_is_not_let_in_is_not_kept_connected(world):
         world.ask("POST", json={}, headers=ann | {"origin": "null"}),
         world.ask("POST", json={}, headers=world.token(toolsets=["timeline"])),
         world.ask(path="/healthz"),
+        world.ask(path="/readyz"),
     ]
-    assert [x.status_code for x in refused] == [401, 404, 405, 421, 403, 403, 200]
+    assert [x.status_code for x in refused] == [401, 404, 405, 421, 403, 403, 200, 200]
     assert {x.headers["connection"] for x in refused} == {"close"}
     reading = world.token(scopes=["read"])
     denied = {"method": "tools/call", "params": {"name": "memory_save"}}
@@ -465,7 +473,7 @@ def test_what_is_a_reply_is_read_and_not_guessed(tmp_path, body, is_reply):
         200 if is_reply else 429
     )
     world.clock.at += timedelta(seconds=1)
-    world.gate.is_stopping = True
+    world.readiness.state = "stopping"
     assert world.ask("POST", content=body, headers=session).status_code == (
         200 if is_reply else 503
     )
@@ -633,7 +641,7 @@ def test_pages_for_browsers_have_a_guard_of_their_own(world, path, answered):
     async def scenario():
         async with world.client() as client:
             before = await client.get(path)
-            world.gate.is_stopping = True
+            world.readiness.state = "stopping"
             return before, await client.get(path)
 
     before, after = anyio.run(scenario)

@@ -287,7 +287,7 @@ class DatabaseSettings(Struct, frozen=True, kw_only=True):
 
 
 class ServeSettings(Struct, frozen=True, kw_only=True):
-    """What one owner may ask for over HTTP."""
+    """How many users are served over HTTP."""
 
     per_second: float = row(
         "COMMONPLACE_SERVE_PER_SECOND",
@@ -300,6 +300,12 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
         number_of(1, 10_000),
         "How many calls of one owner may be open at the same time over HTTP.",
         default=16.0,
+    )
+    drain_seconds: float = row(
+        "COMMONPLACE_SERVE_DRAIN_SECONDS",
+        number_of(0, 3600),
+        "How many seconds a server that is to stop goes on answering, if `/readyz` is asked.",
+        default=10.0,
     )
 
 

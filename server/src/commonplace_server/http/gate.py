@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.doors.host_names import HostNames
     from commonplace_server.http.limits import Limits, RateLimiter
+    from commonplace_server.http.readiness import Readiness
     from commonplace_server.tokens import Token, TokenFile
 
 Scope = MutableMapping[str, Any]
@@ -37,7 +38,6 @@ PATH = "/mcp"
 WEB = "/web"
 """Where the pages for browsers begin, which have a guard of their own."""
 
-HEALTH = "/healthz"
 # A client behind a proxy is not on this machine. Not every proxy says so.
 _FORWARDED = (
     b"forwarded",
@@ -55,6 +55,7 @@ _OLD_HTTP = "1.0"
 # A browser says so of an address that was typed, and of a page of the same origin.
 _OWN_SITE = frozenset({b"none", b"same-origin"})
 _SESSION = b"mcp-session-id"
+_READING = frozenset({"GET", "HEAD"})
 _INVALID_REQUEST = -32600
 # Far more than the answer of any model: what is longer is not looked into to find out.
 _MOST_OF_A_REPLY = 1024 * 1024
@@ -213,6 +214,7 @@ class Gate:
         rate_limiter: Counts every request of an owner.
         replies: Counts the answers that open calls wait for, where `rate_limiter` is exhausted.
         limits: How large and how slow a request may be.
+        readiness: Answers whether the server is alive and ready; knows whether it stops.
         inside: Answers an admitted request of a caller.
         withheld: The names of the tools that a caller may not call.
         pages: Answers requests for pages, those of strangers too; None where there are none.
@@ -225,6 +227,7 @@ class Gate:
         rate_limiter: RateLimiter,
         replies: RateLimiter,
         limits: Limits,
+        readiness: Readiness,
         inside: Callable[[Caller, Scope, Receive, Send], Awaitable[None]],
         withheld: Callable[[Caller], Sequence[bytes]],
         pages: Application | None,
@@ -236,7 +239,12 @@ class Gate:
         self._inside = inside
         self._withheld = withheld
         self._pages = pages
-        self.is_stopping = False
+        self._readiness = readiness
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether nothing new is let in."""
+        return self._readiness.state == "stopping"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; anything but HTTP is left unanswered."""
@@ -263,11 +271,10 @@ class Gate:
         await _refuse(refusal, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] == HEALTH and scope["method"] in {"GET", "HEAD"}:
-            status = "stopping" if self.is_stopping else "ok"
+        probed = self._readiness.answer(scope["path"]) if scope["method"] in _READING else None
+        if probed is not None:
             # What needs no token is not kept connected, or anyone could take all connections.
-            close = {"Connection": "close"}
-            await _respond(503 if self.is_stopping else 200, {"status": status}, close, send)
+            await _respond(*probed, {"Connection": "close"}, send)
             return
         headers = dict(scope["headers"])
         accept = headers.get(b"accept", b"").decode("latin-1")

@@ -38,7 +38,8 @@ class Limits(Struct, frozen=True, kw_only=True):
         connections: How many there are, and how long each may keep the server waiting.
         body_bytes: The largest body of a request.
         body_s: How long a client may take to send the body of a request.
-        finish_s: How long calls may go on when the server stops.
+        drain_s: How long calls are let in once the server is to stop, where `/readyz` is asked.
+        finish_s: How long calls may go on when none are let in any more.
     """
 
     per_second: float = 50.0
@@ -52,6 +53,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     connections: ConnectionLimits = ConnectionLimits(most=1000, of_a_peer=750, kept=100)
     body_bytes: int = 12 * 1024 * 1024
     body_s: float = 30.0
+    drain_s: float = 10.0
     finish_s: float = 10.0
 
     def of_replies(self) -> Limits:

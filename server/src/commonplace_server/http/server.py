@@ -30,13 +30,15 @@ from commonplace_server.http.gate import PATH, WEB, Authenticator, Gate
 from commonplace_server.http.limits import RateLimiter
 from commonplace_server.http.per_owner import PerOwner
 from commonplace_server.http.preload import WarmedApps
+from commonplace_server.http.readiness import Readiness
 from commonplace_server.http.sessions import Callers
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.core.clock import Clock
+    from commonplace.core.ports import EncoderSlot
     from commonplace.core.redact import Screen
     from commonplace.doors.uvicorn_server import Server
     from commonplace.verbs.toolset import Toolset
@@ -106,6 +108,8 @@ class HttpDoor:
         clock: Gives the time.
         limits: How much the server admits.
         background_tasks: What else it does while it serves.
+        encoder: Whose state is said to those who ask whether the server is ready.
+        find_database: What is looked at of a database for them; nothing where there is none.
     """
 
     def __init__(
@@ -120,6 +124,8 @@ class HttpDoor:
         clock: Clock,
         limits: Limits,
         background_tasks: Sequence[BackgroundTask],
+        encoder: EncoderSlot,
+        find_database: Callable[[], Mapping[str, str]],
     ) -> None:
         self._apps = apps
         self._concurrency = ConcurrencyLimit()
@@ -133,6 +139,8 @@ class HttpDoor:
         self._clock = clock
         self._limits = limits
         self._background_tasks = background_tasks
+        self._encoder = encoder
+        self._find_database = find_database
         self._servers: dict[tuple[tuple[str, ...], bool], McpServer] = {}
         self._withheld: dict[tuple[tuple[str, ...], bool], list[bytes]] = {}
 
@@ -161,6 +169,11 @@ class HttpDoor:
         authenticator = Authenticator(
             tokens=self._tokens, names=address.names, offer=self._offer, clock=self._clock
         )
+        readiness = Readiness(
+            find_problem=authenticator.find_problem,
+            encoder=self._encoder,
+            find_database=self._find_database,
+        )
         async with anyio.create_task_group() as tasks:
             rate_limiter = RateLimiter(self._limits, time.monotonic)
             callers = Callers(
@@ -175,6 +188,7 @@ class HttpDoor:
                 rate_limiter=rate_limiter,
                 replies=RateLimiter(self._limits.of_replies(), time.monotonic),
                 limits=self._limits,
+                readiness=readiness,
                 inside=callers.answer,
                 withheld=self._names_withheld,
                 pages=self._pages_of(address, rate_limiter, lambda: gate.is_stopping)
@@ -184,8 +198,8 @@ class HttpDoor:
             server = make_server(
                 gate, limits=self._limits.connections, finish_s=self._limits.finish_s
             )
-            shutdown = _Shutdown(gate, callers, server)
-            tasks.start_soon(shutdown.run, self._limits.finish_s)
+            shutdown = _Shutdown(readiness, callers, server, self._limits)
+            tasks.start_soon(shutdown.run)
             on_stop_signals(shutdown.begin, at_ctrl_c=shutdown.interrupt)
             tasks.start_soon(_watch, callers, authenticator)
             tasks.start_soon(_close_idle, self._apps)
@@ -280,37 +294,58 @@ class HttpDoor:
 
 
 class _Shutdown:
-    """How a server stops: it admits nothing new, ends streams, and lets calls finish."""
+    """How a server stops: it says so, admits nothing new, ends streams, and lets calls finish."""
 
-    def __init__(self, gate: Gate, callers: Callers, server: Server) -> None:
-        self._gate = gate
+    def __init__(
+        self, readiness: Readiness, callers: Callers, server: Server, limits: Limits
+    ) -> None:
+        self._readiness = readiness
         self._callers = callers
         self._server = server
-        self._begun = anyio.Event()
+        self._limits = limits
+        self._refusing = anyio.Event()
         self.status = 0
 
     def begin(self) -> None:
-        """Begin to stop; called a second time, stop at once."""
-        if self._gate.is_stopping:
-            self._server.force_exit = True
-            self._server.should_exit = True
-        self._gate.is_stopping = True
-        self._begun.set()
+        """Begin to stop; called a second time, stop at once.
+
+        A proxy that asks whether the server is ready hears that it is not, and has a while to send
+        calls elsewhere: those that come until then are answered.
+        """
+        if self._readiness.state != "serving":
+            self._end()
+        elif self._readiness.is_watched and self._limits.drain_s:
+            self._readiness.state = "draining"
+            asyncio.get_running_loop().call_later(self._limits.drain_s, self._refuse)
+        else:
+            self._refuse()
 
     def interrupt(self) -> None:
         """Stop as a person at a terminal expects it: calls have a moment, and not ten seconds."""
         self.status = INTERRUPTED
-        self.begin()
-        asyncio.get_running_loop().call_later(INTERRUPTED_CALLS_S, self.begin)
+        if self._readiness.state != "serving":
+            self._end()
+            return
+        self._refuse()
+        asyncio.get_running_loop().call_later(INTERRUPTED_CALLS_S, self._end)
 
-    async def run(self, finish_s: float) -> None:
-        """Once `begin` is called, wait until all calls are answered, for so long at most."""
-        await self._begun.wait()
+    async def run(self) -> None:
+        """Once nothing is admitted, wait until all calls are answered, for so long at most."""
+        await self._refusing.wait()
         self._callers.end_streams()
-        with anyio.move_on_after(finish_s):
+        with anyio.move_on_after(self._limits.finish_s):
             # The socket stays open meanwhile: a call may wait for its client's own model.
             await self._callers.wait_for_calls()
         self._callers.disconnect_unless(lambda _caller: False)
+        self._server.should_exit = True
+
+    def _refuse(self) -> None:
+        self._readiness.state = "stopping"
+        self._refusing.set()
+
+    def _end(self) -> None:
+        self._refuse()
+        self._server.force_exit = True
         self._server.should_exit = True
 
 

@@ -19,15 +19,16 @@ from commonplace_server.http.address import check_access, parse_address
 from commonplace_server.http.gate import Offer
 from commonplace_server.http.limits import Limits
 from commonplace_server.http.memory_worker import MemoryWork
+from commonplace_server.http.readiness import DatabaseWatch
 from commonplace_server.http.revocations import RevocationSharing
 from commonplace_server.http.scheduler import RollupScheduler, has_due
 from commonplace_server.tokens import TokenFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from commonplace.config.table import Settings
+    from commonplace.config.table import ServeSettings, Settings
     from commonplace_server.http.server import BackgroundTask
 
 _BURST_S = 4
@@ -71,7 +72,8 @@ def start(
     sample = App(whole, user_home=None, shared=apps.shared).toolsets()
     from commonplace_server.http.server import HttpDoor
 
-    with _agreeing(settings, tokens, memory_only=memory_only, claim=claim) as sharing:
+    agreeing = _agreeing(settings, tokens, memory_only=memory_only, claim=claim)
+    with agreeing as (sharing, find_database):
         HttpDoor(
             apps=apps,
             sample=sample,
@@ -80,16 +82,23 @@ def start(
             screen=apps.shared.screen,
             structured=settings.structured,
             clock=utc_now,
-            limits=Limits(
-                per_second=served.serve.per_second,
-                burst=int(served.serve.per_second * _BURST_S),
-                at_once=int(served.serve.at_once),
-            ),
+            limits=_limits(served.serve),
             background_tasks=[
                 *sharing,
                 *_background_tasks(served, apps, rolls_up=not memory_only),
             ],
+            encoder=apps.shared.encoder,
+            find_database=find_database,
         ).run(where, ready=ready)
+
+
+def _limits(settings: ServeSettings) -> Limits:
+    return Limits(
+        per_second=settings.per_second,
+        burst=int(settings.per_second * _BURST_S),
+        at_once=int(settings.at_once),
+        drain_s=settings.drain_seconds,
+    )
 
 
 def _offer(settings: Settings, *, memory_only: bool) -> Offer:
@@ -131,22 +140,27 @@ def _of_memory(settings: Settings, *, chosen: bool) -> tuple[str, ...]:
 @contextmanager
 def _agreeing(
     settings: Settings, tokens: TokenFile, *, memory_only: bool, claim: bool
-) -> Iterator[list[BackgroundTask]]:
-    """Agree with the other servers of a database, where there is one; gives what goes on doing so.
+) -> Iterator[tuple[list[BackgroundTask], Callable[[], Mapping[str, str]]]]:
+    """Agree with the other servers of a database, where there is one.
+
+    Yields:
+        What goes on doing so, and what says whether the database can be used.
 
     Raises: as `start`.
     """
     if settings.database.url is None:
-        yield []
+        yield [], dict
         return
-    from commonplace_server.wiring.servers import claim_home, open_servers
+    from commonplace_server.wiring.servers import claim_home, look_at_database, open_servers
 
     with open_servers(settings) as servers:
         if not memory_only:
             claim_home(settings, servers, instead=claim)
         sharing = RevocationSharing(tokens, servers)
         sharing.share()
-        yield [sharing]
+        serves_home = not memory_only
+        watch = DatabaseWatch(lambda: look_at_database(settings, servers, serves_home=serves_home))
+        yield [sharing, watch], watch.find
 
 
 def _background_tasks(settings: Settings, apps: Apps, *, rolls_up: bool) -> list[BackgroundTask]:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 _MIGRATING_S = 3600.0
 
 
+class OtherSchema(Unavailable):
+    """The tables of a database are not those of this program."""
+
+
 def migrate_postgres(url: str, series: Mapping[str, Sequence[Migration]]) -> list[str]:
     """Apply what is missing of each series, as the role of this address; what was applied now.
 
@@ -53,9 +57,9 @@ def migrate_postgres(url: str, series: Mapping[str, Sequence[Migration]]) -> lis
 def refuse_other_schema(
     conn: Connection, name: str, series: Mapping[str, Sequence[Migration]]
 ) -> None:
-    """Refuse a database whose tables are not those of this program. Raises: Unavailable."""
+    """Refuse a database whose tables are not those of this program. Raises: OtherSchema."""
     if not _one(conn, "has_applied"):
-        raise Unavailable(f"{name} has no tables of memory.", hint=MIGRATE_HINT)
+        raise OtherSchema(f"{name} has no tables of memory.", hint=MIGRATE_HINT)
     _compare(conn, name, series)
 
 
@@ -97,7 +101,7 @@ def _compare(conn: Connection, name: str, series: Mapping[str, Sequence[Migratio
         applied, known = _one(conn, "applied", series=each), len(migrations)
         if applied != known:
             hint = MIGRATE_HINT if applied < known else "Use the newer commonplace."
-            raise Unavailable(
+            raise OtherSchema(
                 f"{name} is at schema {applied} of {each}; this program knows schema {known}.",
                 hint=hint,
             )

@@ -49,9 +49,9 @@ class Servers:
         self._database = database
         self.name, self.place = database.name, database.place
 
-    def find_served(self) -> ServedHome | None:
+    def find_served(self, *, deadline_s: float | None = None) -> ServedHome | None:
         """The home whose journals are served; None before any was. Raises: Unavailable, Denied."""
-        with self._database.across() as conn:
+        with self._database.across(deadline_s=deadline_s) as conn:
             row = conn.execute(_query("served")).fetchone()
         return None if row is None else ServedHome(id=str(row[0]), place=str(row[1]))
 

@@ -12,14 +12,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
-from commonplace.core.errors import CommonplaceError, Denied
+from commonplace.core.errors import CommonplaceError, Denied, Lost
 from commonplace.core.files import make_folder, replace_file
 from commonplace_server.postgres.database import Postgres
+from commonplace_server.postgres.migrate import OtherSchema
 from commonplace_server.postgres.servers import ServedHome, Servers
 from commonplace_server.wiring.schema import check_database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from commonplace.config.table import Settings
@@ -29,6 +30,7 @@ FILE = "served-home.json"
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 _CONNECTIONS = 2
+_LOOK_S = 2.0
 
 
 @contextmanager
@@ -80,6 +82,37 @@ def claim_home(settings: Settings, servers: Servers, *, instead: bool = False) -
             hint="Serve memory alone, with --memory-only; or, if that home is gone for good, take"
             " its place with --claim.",
         )
+
+
+def look_at_database(
+    settings: Settings, servers: Servers, *, serves_home: bool
+) -> Mapping[str, str]:
+    """Why a server cannot use its database, in words without its name or its place.
+
+    By what was looked at, empty where nothing is wrong.
+
+    A schema that became newer while it was in use does not count: servers of two versions may work
+    during an upgrade.
+
+    Args:
+        settings: The home's.
+        servers: Of the database.
+        serves_home: Whether the journals of this home are served.
+    """
+    try:
+        served = servers.find_served(deadline_s=_LOOK_S)
+    except OtherSchema:
+        return {"database": "", "migrations": "not those of this program"}
+    except Lost:
+        return {"database": "does not answer"}
+    except CommonplaceError as exc:
+        return {"database": exc.code}
+    found = {"database": "", "migrations": ""}
+    if serves_home:
+        own_id, _ = _read(settings.home / FILE)
+        is_ours = served is None or served.id == own_id
+        found["home"] = "" if is_ours else "another is served"
+    return found
 
 
 def describe_home(settings: Settings, servers: Servers) -> str:

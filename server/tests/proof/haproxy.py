@@ -1,0 +1,87 @@
+"""An haproxy of a test, where the machine has one, before servers whose readiness it asks for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import pytest
+from tests.patience import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Nothing is tried again: whatever a server refuses reaches the client.
+_CONF = """
+global
+    stats socket {folder}/stats
+defaults
+    mode http
+    retries 0
+    timeout connect 10s
+    timeout client 300s
+    timeout server 300s
+    timeout check 2s
+frontend clients
+    bind fd@{fd}
+    default_backend servers
+backend servers
+    balance roundrobin
+    option httpchk GET /readyz
+    http-check expect status 200
+    default-server check inter 250ms fall 2 rise 1
+{servers}
+"""
+
+
+class HaProxy:
+    """One address before servers at these ports. Close it."""
+
+    def __init__(self, ports: Sequence[int]) -> None:
+        program = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
+        if program is None:
+            pytest.skip("There is no haproxy.")
+        self._folder = Path(tempfile.mkdtemp(prefix="cp-ha-"))  # short, for a socket's path
+        with socket.socket() as opened:
+            opened.bind(("127.0.0.1", 0))
+            opened.listen()
+            self.url = f"http://127.0.0.1:{opened.getsockname()[1]}/mcp"
+            lines = [f"    server s{port} 127.0.0.1:{port}" for port in ports]
+            file = self._folder / "conf"
+            file.write_text(
+                _CONF.format(folder=self._folder, fd=opened.fileno(), servers="\n".join(lines))
+            )
+            self._running = subprocess.Popen(
+                [program, "-db", "-f", str(file)],
+                pass_fds=[opened.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+
+    def sends_to(self, port: int) -> bool:
+        """Whether it finds the server there ready."""
+        assert self._running.poll() is None
+        with socket.socket(socket.AF_UNIX) as asking:
+            try:
+                asking.connect(str(self._folder / "stats"))
+            except OSError:
+                return False
+            asking.sendall(b"show stat\n")
+            said = b"".join(iter(lambda: asking.recv(65536), b"")).decode()
+        names, *rows = [line.split(",") for line in said.splitlines() if line]
+        server, status = names.index("svname"), names.index("status")
+        return any(x[server] == f"s{port}" and x[status].startswith("UP") for x in rows)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.terminate()
+        self._running.wait(PATIENCE_S)
+        shutil.rmtree(self._folder)
