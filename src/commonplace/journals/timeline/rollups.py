@@ -119,7 +119,7 @@ class Rollups:
 
         Args:
             most: stop after so many.
-            within_s: begin no more after so long.
+            within_s: begin no more after so long, once one was made: none is taken for all done.
 
         Raises:
             Unavailable.
@@ -136,7 +136,7 @@ class Rollups:
             if not due:
                 break
             for each in due[:left]:
-                if within_s is not None and self.monotonic() - began >= within_s:
+                if made and within_s is not None and self.monotonic() - began >= within_s:
                     return made
                 if self.roll_up(each):
                     made += 1
