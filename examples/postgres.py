@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 _START_S = 60
 _LONGEST = 60
-# Those that wait for the end of this process; none is to be waited for.
-_KEEPERS: list[subprocess.Popen[bytes]] = []
 _CONF = """
 listen_addresses = ''
 unix_socket_directories = '{folder}'
@@ -134,15 +132,17 @@ class PostgresServer:
 
     def remove_after(self, pid: int) -> None:
         """Have it removed once that process is gone, however it ends."""
-        code = f"import sys; from {__name__} import await_end; await_end(*sys.argv[1:])"
-        keeper = subprocess.Popen(  # noqa: S603  our own interpreter
-            [sys.executable, "-P", "-c", code, str(self.folder), str(pid)],
+        keeper = [sys.executable, "-m", "examples.postgres", str(self.folder), str(pid)]
+        # By a shell that ends at once: the keeper outlives this process, which waits for no child.
+        subprocess.run(  # noqa: S603  our own interpreter
+            ["/bin/sh", "-c", '"$@" &', "sh", *keeper],
+            cwd=Path(__file__).parents[1],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            check=True,
         )
-        _KEEPERS.append(keeper)
 
     def _run(self, program: str, *arguments: str, check: bool = True) -> None:
         done = subprocess.run(  # noqa: S603  a program of the wheel
@@ -203,10 +203,14 @@ def own_database(url: str, *, like: str = "template0") -> Iterator[OwnDatabase]:
 
 
 def await_end(folder: str, pid: str) -> None:
-    """Remove the server of a folder once a process is gone."""
+    """Remove the server of a folder, and each in a folder below, once a process is gone."""
     server = PostgresServer(Path(folder))
     while _is_there(int(pid)) and server.folder.exists():
         time.sleep(0.5)
+    for lock in server.folder.rglob("postmaster.pid"):
+        below = PostgresServer(lock.parents[1])
+        below.thaw()
+        below.stop("immediate")
     if server.folder.exists():
         server.remove()
 
@@ -294,3 +298,7 @@ def _is_there(pid: int) -> bool:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:
         return False
+
+
+if __name__ == "__main__":
+    await_end(*sys.argv[1:])

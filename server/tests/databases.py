@@ -166,10 +166,12 @@ def _copied_server(stopped, folder):
 def own_server():
     """A server of this test alone, running, to be stopped, killed and frozen."""
     stopped = _stopped_server() if _FOLDER in os.environ else None
-    beside = stopped.parent.parent if stopped else Path("/tmp")
-    folder = Path(tempfile.mkdtemp(prefix="cp-pg-", dir=beside))
+    # Below the folder of the run's own, with which it ends if this process is killed.
+    below = stopped.parent if stopped else Path("/tmp")
+    folder = Path(tempfile.mkdtemp(prefix="cp-pg-", dir=below))
     server = _copied_server(stopped, folder) if stopped else PostgresServer(folder)
-    server.remove_after(os.getpid())
+    if stopped is None:
+        server.remove_after(os.getpid())
     server.start()
     yield server
     server.thaw()
