@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import tempfile
 from pathlib import Path
 
@@ -88,6 +89,10 @@ CALLS = frozenset(
 )
 
 
+NAMED = re.compile(rf"O_CREAT|\b(?:open|fdopen|{'|'.join(CALLS)})\(")
+"""What a module's text has where it calls one: the others are not taken apart."""
+
+
 def _is_written_with(call):
     name = getattr(call.func, "id", getattr(call.func, "attr", ""))
     if name in CALLS:
@@ -111,7 +116,8 @@ def modules():
 def writers():
     """The modules that open a file for writing, or a database."""
     for name, path in sorted(modules()):
-        nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
+        text = path.read_text("utf-8")
+        nodes = ast.walk(ast.parse(text)) if NAMED.search(text) else ()
         if any(
             (isinstance(each, ast.Attribute) and each.attr == "O_CREAT")
             or (isinstance(each, ast.Call) and _is_written_with(each))

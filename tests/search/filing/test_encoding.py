@@ -99,8 +99,9 @@ def test_what_closing_cuts_off_is_no_failure(opened, index, caplog):
     assert caplog.messages == []
 
 
-def test_who_finds_another_at_work_comes_back(opened, index, clock):
+def test_who_finds_another_at_work_comes_back(opened, index, clock, monkeypatch):
     """The other dies over a doc it filed itself: nobody asks, and its vector is made all the same."""
+    monkeypatch.setattr(policy, "RETRY_S", (0.02, 0.1))
     encoder = HashingEncoder()
     filing = opened(OneSource(docs=[a_doc("n:1", "harbour")]), encoder=encoder)
     filing.start()

@@ -59,7 +59,6 @@ Elsewhere: TypeAlias = "Callable[[Sequence[str]], Iterable[tuple[OwnerIndex, Seq
 
 _log = logging.getLogger(__name__)
 _ENCODING = "encoding"
-_RETRY_S = (1.0, 30.0)
 _PLACES_S = 1.0
 
 
@@ -526,7 +525,7 @@ class Filing:
             self._state.notify_all()
 
     def _work(self) -> None:
-        retry_s, longest_s = _RETRY_S
+        retry_s, longest_s = policy.RETRY_S
         while True:
             with self._state:
                 self._state.wait_for(
@@ -536,7 +535,7 @@ class Filing:
                 if self._closed:
                     return
                 self._done = self._asked
-            retry_s = _RETRY_S[0] if self._make_vectors() else min(retry_s * 2, longest_s)
+            retry_s = policy.RETRY_S[0] if self._make_vectors() else min(retry_s * 2, longest_s)
 
     def _make_vectors(self) -> bool:
         """Whether nothing is left to make; False asks the worker to come back."""
