@@ -6,12 +6,12 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 from importlib import resources
 from pathlib import Path
 
 import jsonschema
 from click.testing import CliRunner
+from tests.doors.forked import forked_commands
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
@@ -68,55 +68,55 @@ def on_terminal(*words, typed="", env=None, out=subprocess.PIPE):
 
     Its code, its stdout, and what the terminal showed; with `out=None` its stdout is there too.
     """
-    import pty
-
-    primary, terminal = pty.openpty()
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "commonplace", *words],
-            stdin=terminal,
-            stdout=out or terminal,
-            stderr=terminal,
-            env={**os.environ, "TERM": "xterm-256color", **(env or {})},
-        )
-        os.write(primary, typed.encode())
-        printed = process.communicate()[0] or b""
-        os.set_blocking(primary, False)
-        shown = b""
-        with contextlib.suppress(BlockingIOError):
-            while True:  # a read gives one buffer of it at most
-                shown += os.read(primary, 100_000)
-        return process.returncode, printed.decode(), shown.decode()
-    finally:
-        os.close(primary)
-        os.close(terminal)
+    with one_terminal() as call:
+        environ = {"TERM": "xterm-256color", **(env or {})}
+        printed = call(*words, out=out, typed=typed.encode(), env=environ)
+        return call.code, printed.decode(), call.shown().decode()
 
 
 @contextlib.contextmanager
 def one_terminal():
-    """A terminal for several short commands: takes the words of each, and gives its stdout.
-
-    With `out=None` its stdout is the terminal; `typed` is what was typed before it reads. With
-    `anew` it is a later terminal, which the system gave the same name.
-    """
+    """A terminal for several short commands, each in a process of its own: a `Terminal`."""
     import pty
 
     primary, terminal = pty.openpty()
-
-    def call(*words, out=subprocess.PIPE, typed=b"", anew=False):
-        os.write(primary, typed)
-        command = [sys.executable, "-m", "commonplace", *words]
-        done = subprocess.run(
-            command,
-            stdin=terminal,
-            stdout=out or terminal,
-            stderr=terminal,
-            start_new_session=anew,
-        )
-        return done.stdout or b""
-
     try:
-        yield call
+        yield Terminal(primary, terminal)
     finally:
         os.close(primary)
         os.close(terminal)
+
+
+class Terminal:
+    """Takes the words of a command, and gives its stdout; `code` is that of the last one."""
+
+    def __init__(self, primary, terminal):
+        self._primary, self._terminal = primary, terminal
+        self.code = 0
+
+    def __call__(self, *words, out=subprocess.PIPE, typed=b"", anew=False, env=None):
+        """Call one.
+
+        With `out=None` its stdout is the terminal; `typed` is what was typed before it reads. With
+        `anew` it is a later terminal, which the system gave the same name.
+        """
+        os.write(self._primary, typed)
+        reading, writing = os.pipe()
+        streams = (self._terminal, writing if out else self._terminal, self._terminal)
+        commands = forked_commands()
+        commands.start(*words, streams=streams, env={**os.environ, **(env or {})}, leads=anew)
+        os.close(writing)
+        with open(reading, "rb") as printed:
+            said = printed.read()
+        self.code = commands.code()
+        return said
+
+    def shown(self):
+        """What the terminal showed since it was asked last."""
+        os.set_blocking(self._primary, False)
+        shown = b""
+        with contextlib.suppress(BlockingIOError):
+            while True:  # a read gives one buffer of it at most
+                shown += os.read(self._primary, 100_000)
+        os.set_blocking(self._primary, True)
+        return shown

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.doors.forked import ForkedCommands
 from tests.doors.terminal import facts, run
-from tests.patience import PATIENCE_S
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
@@ -50,27 +48,29 @@ COMMANDS = [
     ("log", "a quiet harbour"),
 ]
 WRONG = """
-import sys, time
+import os, time
 from datetime import timedelta
 from commonplace.core import clock
 
-ahead = timedelta(days=float(sys.argv.pop(1)))
 right, seconds = clock.utc_now, time.time
-clock.utc_now = lambda: right() + ahead
-time.time = lambda: seconds() + ahead.total_seconds()
-from commonplace.doors.cli import main
-main()
+ahead = lambda: timedelta(days=float(os.environ.get("DAYS_AHEAD", "0")))
+clock.utc_now = lambda: right() + ahead()
+time.time = lambda: seconds() + ahead().total_seconds()
 """
 
 
-def run_wrong(*words, days=400, code=None):
+@pytest.fixture(scope="module")
+def run_wrong():
     """What a command prints in a process whose clock is so many days ahead."""
-    command = [sys.executable, "-c", WRONG, str(days), *words]
-    done = subprocess.run(
-        command, env=os.environ, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
-    assert done.returncode in ({0, 1, 3} if code is None else {code}), done.stderr
-    return done.stdout + done.stderr
+    commands = ForkedCommands(WRONG)
+
+    def run_there(*words, days=400, code=None):
+        left, printed = commands.run(*words, env={**os.environ, "DAYS_AHEAD": str(days)})
+        assert left in ({0, 1, 3} if code is None else {code}), printed
+        return printed
+
+    yield run_there
+    commands.close()
 
 
 def holders():
@@ -90,7 +90,7 @@ def refs(no_weights):
     return found
 
 
-def test_no_command_shows_what_has_expired_by_it_and_none_forgets_it(refs, counted):
+def test_no_command_shows_what_has_expired_by_it_and_none_forgets_it(refs, run_wrong, counted):
     """Of any journal, whether the command reads or writes; by the right clock all is there."""
     for words in COMMANDS:
         assert "four seven" not in run_wrong(*words), words
@@ -103,7 +103,7 @@ def test_no_command_shows_what_has_expired_by_it_and_none_forgets_it(refs, count
     counted("commands by a clock that is wrong", len(COMMANDS) + len(refs))
 
 
-def test_by_a_right_clock_it_goes_with_the_next_search_or_write(refs):
+def test_by_a_right_clock_it_goes_with_the_next_search_or_write(refs, run_wrong):
     """Another program's file of the day before bears the present out, whatever was seen before."""
     run_wrong("list")
     os.utime(Path.home() / ".bash_history", (time.time() + 39.5 * DAY_S,) * 2)
@@ -111,7 +111,7 @@ def test_by_a_right_clock_it_goes_with_the_next_search_or_write(refs):
     assert holders() == []
 
 
-def test_what_has_expired_is_named_and_can_be_forgotten_by_hand_or_kept(refs):
+def test_what_has_expired_is_named_and_can_be_forgotten_by_hand_or_kept(refs, run_wrong):
     """`doctor` says why it is there; `expire --now` says that the clock is right."""
     said = run_wrong("doctor")
     assert "expired and is hidden" in " ".join(said.split())
