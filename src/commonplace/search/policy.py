@@ -57,7 +57,7 @@ SWEEP_PAUSE = 10.0
 notes each takes 1.5 s of a processor, which was a third of it while searches went on."""
 
 RETRY_S = (1.0, 30.0)
-"""How soon vectors that could not be made are tried again: at first, and at most, doubled between."""
+"""How soon vectors that could not be made are tried again: first and at most, doubled between."""
 
 COUNT_EVERY_S = 5.0
 """How often what is still to make is counted again: 20 ms at 100,000 entries."""
