@@ -66,10 +66,15 @@ def test_every_fold_at_every_width(serve, chromium):
 
 
 def test_a_setting_is_changed_by_keyboard(serve, chromium):
-    """Opened, typed and sent by Enter; `u` brings the former value back."""
+    """Found, opened, typed and sent by Enter; `u` brings the former value back."""
     served = serve()
     with opened(chromium, served) as page:
         visit(page, served, "/settings")
+        expect(page.locator("[id='undo.keep_days']")).to_be_hidden()
+        page.keyboard.press("Control+Home")
+        page.get_by_label("Find a setting").focus()
+        page.keyboard.type("keep_days")
+        expect(page.locator(".settings > li")).to_have_count(1)
         page.locator("[id='undo.keep_days'] summary").focus()
         page.keyboard.press("Enter")
         page.keyboard.press("Tab")
@@ -78,6 +83,7 @@ def test_a_setting_is_changed_by_keyboard(serve, chromium):
         page.keyboard.type("7")
         page.keyboard.press("Enter")
         expect(page.locator(".note")).to_contain_text("undo.keep_days is 7 from now on.")
+        expect(page.locator("[id='undo.keep_days']")).to_be_in_viewport()
         assert user_file().read_text("utf-8") == "[undo]\nkeep_days = 7.0\n"
         page.keyboard.press("u")
         expect(page.locator(".note")).to_contain_text("undo.keep_days is 30 again.")
@@ -90,6 +96,7 @@ def test_a_setting_without_script(serve, chromium, key):
     with opened(chromium, served, java_script_enabled=False) as page:
         visit(page, served, "/settings")
         item = page.locator(f"[id='{key}']")
+        page.locator("details.fold", has=item).locator("> summary").click()
         item.locator("summary").click()
         item.get_by_label(key).select_option(index=1)
         item.get_by_role("button", name="Set").click()

@@ -50,7 +50,7 @@ def test_every_setting_has_its_value_origin_and_meaning(browser):
 def test_a_setting_is_set_and_taken_back(browser):
     """In the user's file, as by the command; what it was is one press away."""
     done = put(browser, "undo.keep_days", value="7")
-    assert done.headers["location"] == "/settings#undo.keep_days"
+    assert done.headers["location"] == "/settings?open=undo.keep_days#undo.keep_days"
     assert toml() == "[undo]\nkeep_days = 7.0\n"
     page = browser.get("/settings")
     words = words_of(page)
@@ -64,6 +64,28 @@ def test_a_setting_is_set_and_taken_back(browser):
     put(browser, "undo.keep_days", do="default")
     assert "keep_days" not in toml()
     assert "undo.keep_days is 30 again." in words_of(browser.get("/settings"))
+
+
+def groups_of(page):
+    """The groups of settings, and whether each is open."""
+    found = re.findall(r'<details class="fold"( open)?><summary><strong>(.*?)</strong>', page.text)
+    return {html.unescape(title): bool(is_open) for is_open, title in found}
+
+
+def test_groups_are_closed_but_the_one_that_is_wanted(browser):
+    """The one that was changed, of a refused value too, or those that have the words."""
+    groups = groups_of(browser.get("/settings"))
+    assert "What a session is told" in groups
+    assert not any(groups.values())
+    done = put(browser, "brief.tokens", value="900").headers["location"].partition("#")[0]
+    changed = groups_of(browser.get(done))
+    assert [title for title in changed if changed[title]] == ["What a session is told"]
+    refused = groups_of(put(browser, "undo.keep_days", value="a week"))
+    assert [title for title in refused if refused[title]] == ["Undo"]
+    found = browser.get("/settings", params={"q": "most TOKENS brief"})
+    assert groups_of(found) == {"What a session is told": True}
+    assert re.findall(r'<li id="([^"]*)"', found.text) == ["brief.tokens"]
+    assert "No setting has these words." in words_of(browser.get("/settings?q=zebrafinch"))
 
 
 def test_what_else_the_file_holds_stays(browser):

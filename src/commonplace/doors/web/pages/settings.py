@@ -46,8 +46,8 @@ _DEFAULT = "default"
 
 
 def settings(visit: Visit) -> WebPage:
-    """Every setting, as a command that begins now would read it."""
-    return _page(visit)
+    """Every setting, as a command that begins now would read it; those that are looked for."""
+    return _page(visit, opened=visit.value("open"), sought=visit.value("q"))
 
 
 def put(visit: Visit) -> Redirect | WebPage:
@@ -64,14 +64,17 @@ def put(visit: Visit) -> Redirect | WebPage:
         else:
             write_setting(row.key, value, file, cwd=_cwd(), home=visit.app.user_home)
     except CommonplaceError as exc:
-        return _page(visit, refused=row.key, typed="" if row.is_secret else value, problem=exc)
+        typed = "" if row.is_secret else value
+        return _page(visit, opened=row.key, typed=typed, problem=exc)
     now, _ = _read(visit)
     said = _shown(visit, row, now) or "not set"
     notes = [f"{row.key} is {said} again." if is_default else f"{row.key} is {said} from now on."]
     if not is_default:
         notes += overruled(row, now, file)
     offer = _back(visit, row, before, file)
-    return Redirect(to=f"{visit.url('settings')}#{row.key}", notes=notes, offer=offer)
+    # By its name in the query too: not every browser opens the group that a fragment lies in.
+    to = f"{visit.url('settings', open=row.key)}#{row.key}"
+    return Redirect(to=to, notes=notes, offer=offer)
 
 
 def _back(visit: Visit, row: Setting, before: Settings, file: Path) -> UndoOffer | None:
@@ -87,28 +90,54 @@ def _back(visit: Visit, row: Setting, before: Settings, file: Path) -> UndoOffer
 
 
 def _page(
-    visit: Visit, *, refused: str = "", typed: str = "", problem: CommonplaceError | None = None
+    visit: Visit,
+    *,
+    opened: str = "",
+    sought: str = "",
+    typed: str = "",
+    problem: CommonplaceError | None = None,
 ) -> WebPage:
-    """All of them. refused: The key of one that was not set, to `typed`, because of a problem."""
+    """All of them by groups, of which those are open that somebody looks for.
+
+    Args:
+        visit: Of whom.
+        opened: The key of one that was changed, or was not, to `typed`, because of a problem.
+        sought: Words of those to be shown; empty for all.
+        typed: What was typed as its value.
+        problem: Why it was refused.
+    """
     read, why = _read(visit)
-    sections: dict[str, list[dict[str, Any]]] = {}
-    for row in SETTINGS:
-        name = row.key.rpartition(".")[0]
-        title = _SECTIONS.get(name, name.capitalize())
-        sections.setdefault(title, []).append(_row(visit, row, read))
+    groups = _groups(visit, read, sought)
     return WebPage(
         template="settings.html",
         title="Settings",
         values={
             "current": "settings",
-            "sections": sections,
+            "groups": [
+                (title, rows, bool(sought) or any(x["key"] == opened for x in rows))
+                for title, rows in groups.items()
+            ],
+            "sought": sought,
             "file": str(user_file()),
-            "refused": refused,
+            "refused": opened if problem else "",
             "typed": typed,
             "problem": visit.explained(problem or why),
         },
         status=status_of(problem, refused=400),
     )
+
+
+def _groups(visit: Visit, read: Settings, sought: str) -> dict[str, list[dict[str, Any]]]:
+    """The settings that have the words that are sought, by their sections."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in SETTINGS:
+        name = row.key.rpartition(".")[0]
+        title = _SECTIONS.get(name, name.capitalize())
+        one = _row(visit, row, read)
+        said = " ".join([title, row.key, row.help, row.env, one["value"]]).casefold()
+        if all(word in said for word in sought.casefold().split()):
+            groups.setdefault(title, []).append(one)
+    return groups
 
 
 def _row(visit: Visit, row: Setting, read: Settings) -> dict[str, Any]:
