@@ -85,6 +85,18 @@ class EditsFields(Protocol):
 
 
 @runtime_checkable
+class SupersedesFields(EditsFields, Protocol):
+    """A journal in which what takes the place of an entry has the same fields."""
+
+    def supersede_fields(self, ref: str, text: str, fields: EntryFields) -> Amendment:
+        """Write an entry with these fields in the place of another; others as `supersede` has them.
+
+        Raises: as `AmendsRefs.supersede`.
+        """
+        ...
+
+
+@runtime_checkable
 class TakesBack(Protocol):
     """A journal whose entries are not deleted, and can be taken back by who wrote them."""
 
@@ -192,6 +204,17 @@ class AmendService(Struct, frozen=True, kw_only=True):
 
         return self._found(ref, read)
 
+    def read_successor_fields(self, ref: str) -> EntryFields:
+        """What else of the entry that supersedes one can be given, as it would have it.
+
+        Empty for nothing. Raises: as `read_text`.
+        """
+
+        def read(amender: AmendsRefs, each: str) -> EntryFields:
+            return amender.read_fields(each) if isinstance(amender, SupersedesFields) else {}
+
+        return self._found(ref, read)
+
     def edit_fields(
         self, ref: str, text: str, fields: EntryFields, *, expected: str = ""
     ) -> Amendment:
@@ -232,12 +255,14 @@ class AmendService(Struct, frozen=True, kw_only=True):
 
         return self._found(ref, delete)
 
-    def supersede(self, ref: str, text: str, *, expected: str = "") -> Amendment:
+    def supersede(
+        self, ref: str, text: str, *, expected: str = "", fields: EntryFields | None = None
+    ) -> Amendment:
         """Write an entry that takes the place of another; see `AmendsRefs.supersede`.
 
-        Args and raises: as `edit`.
+        Args and raises: as `edit`; fields: as `read_successor_fields` gives them, None for those.
         """
-        supersede = partial(supersede_entry, text=text, expected=expected)
+        supersede = partial(supersede_entry, text=text, expected=expected, fields=fields)
         return ending_alike(self.book, self.zone, ref, lambda: self._found(ref, supersede))
 
     def take_place(self, ref: str, former: str) -> Amendment:
@@ -344,11 +369,23 @@ def delete_entry(amender: AmendsRefs, ref: str, *, expected: str = "") -> Amendm
     return replace(done, before=read.text)
 
 
-def supersede_entry(amender: AmendsRefs, ref: str, text: str, *, expected: str = "") -> Amendment:
+def supersede_entry(
+    amender: AmendsRefs,
+    ref: str,
+    text: str,
+    *,
+    expected: str = "",
+    fields: EntryFields | None = None,
+) -> Amendment:
     """Supersede an entry; the answer has what it says. See `AmendService.supersede`."""
     read = amender.read_text(ref)
     if expected and _version_of(read, expected) != read.version:
         raise Conflict(f"{read.ref} has changed since it was read.", hint="Read it, then write.")
+    if fields and isinstance(amender, SupersedesFields):
+        now = amender.read_fields(ref)
+        # A time that stays as it was shown is the former's own, to the microsecond.
+        new = {x: y.strip() for x, y in fields.items() if x != "at" or y.strip() != now.get(x)}
+        return replace(amender.supersede_fields(ref, text, new), before=read.text)
     return replace(amender.supersede(ref, text), before=read.text)
 
 

@@ -201,6 +201,7 @@ def test_whatever_is_written_lies_in_a_row(no_weights, stranger):
         assert done.exit_code == 0 or words == ("doctor",), (words, done.output)
     app = opened_app()
     app.page_draft().keep(DraftText(text=PLANTED))
+    app.page_draft().of_entry("chronicle:1", "edit").keep(DraftText(text=PLANTED))
     app.close()
     failing = {"EDITOR": str(stranger / "editor"), "VISUAL": ""}
     assert on_terminal("private", "write", env=failing)[0] != 0
@@ -212,8 +213,8 @@ def test_whatever_is_written_lies_in_a_row(no_weights, stranger):
         "brief",
         "chronicle",
         "copies of the notes of projects",
-        "draft of the page",
         "drafts",
+        "drafts of the page",
         "former texts",
         "index",
         "ledgers",

@@ -86,6 +86,25 @@ def test_an_entry_by_keys(serve, chromium):
         expect(page.locator("h1")).to_have_text("Deleted")
 
 
+def test_what_is_typed_into_a_form_survives_a_reload(serve, chromium):
+    """Until it is cancelled, by a button; Escape does not throw it away."""
+    (ref,) = logged(["the berth was moved"])
+    served = serve()
+    with opened(chromium, served) as page:
+        visit(page, served, f"/entry/edit?ref={quote(ref)}")
+        with page.expect_response("**/entry/draft"):
+            page.get_by_label("Text").fill("the berth is where it was")
+        page.reload()
+        expect(page.get_by_label("Text")).to_have_value("the berth is where it was")
+        page.keyboard.press("Escape")
+        page.keyboard.press("Escape")
+        expect(page.get_by_label("Text")).to_have_value("the berth is where it was")
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.locator("h1")).to_have_text("the berth was moved")
+        page.keyboard.press("e")
+        expect(page.get_by_label("Text")).to_have_value("the berth was moved")
+
+
 @pytest.mark.parametrize("width", [390, 760, 1440])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_an_entry_at_every_width(serve, chromium, width, scheme):

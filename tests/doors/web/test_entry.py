@@ -6,6 +6,7 @@ import html
 import re
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests.doors.web.web_world import NOW, WebWorld, csrf_of, words_of, words_of_html
@@ -382,7 +383,7 @@ CORRECTED = {
     "chronicle": {"at": "2026-11-20 09:00", "tags": "zoo, night", "project": "/srv/zoo"},
     "timeline": {"at": "2026-11-20 09:00", "tags": "zoo", "projects": "harborlight, parser"},
     "memory": {"at": "2026-11-20 09:00", "done": "yes"},
-    "private": {},
+    "private": {"at": "2026-11-22 09:00"},
 }
 
 
@@ -398,6 +399,116 @@ def test_what_an_entry_has_is_edited_in_fields(world, browser, journal):
     assert saved.status_code == 303
     assert dict(world.app.amend.read_fields(ref)) == CORRECTED[journal]
     assert "second" in words_of(browser.get(saved.headers["location"]))
+
+
+@pytest.mark.parametrize("journal", ["chronicle", "timeline", "memory"])
+def test_what_takes_a_place_has_fields_of_its_own(world, browser, journal):
+    """Filled in with those of the entry before, which keeps what it had."""
+    ref = written(world, journal)
+    asked = browser.get("/entry/edit", params={"ref": ref, "as": "supersede"})
+    shown = set(re.findall(r'<input (?:type="checkbox" )?name="(\w+)"', asked.text))
+    assert shown == set(CORRECTED[journal])
+    before = dict(world.app.amend.read_fields(ref))
+    sent = {**form_of(asked), "text": "second", **CORRECTED[journal]}
+    saved = browser.post("/entry/save", data=sent)
+    later = parse_qs(urlsplit(saved.headers["location"]).query)["ref"][0]
+    assert dict(world.app.amend.read_fields(later)) == CORRECTED[journal]
+    assert dict(world.app.amend.read_fields(ref)) == before
+
+
+@pytest.mark.parametrize("as_", ["edit", "supersede"])
+def test_what_is_typed_into_the_form_survives_a_reload(world, browser, ref, as_):
+    """Until it is saved; text and fields, of this form alone."""
+    params = {"ref": ref, "as": as_}
+    form = form_of(browser.get("/entry/edit", params=params))
+    typed = {**form, "text": "to the *harbour*", "tags": "sea, \u00e9bb", "at": "2026-11-20 09:00"}
+    assert browser.post("/entry/draft", data=typed).status_code == 200
+    again = browser.get("/entry/edit", params=params)
+    assert "to the *harbour*</textarea>" in again.text
+    assert 'value="sea, \u00e9bb"' in again.text
+    assert "is kept until you save or cancel it" in words_of(again)
+    other = browser.get("/entry/edit", params={"ref": ref, "as": {"edit": "supersede"}.get(as_)})
+    assert "harbour" not in other.text
+    assert "Deployed" in world.app.amend.read_text(ref).text
+    assert browser.post("/entry/save", data={**typed, **form_of(again)}).status_code == 303
+    assert not [*world.app.page_draft().folder.iterdir()]
+
+
+def test_what_is_typed_below_headings_survives_too(world, browser):
+    """Each text below its own."""
+    texts = {"feelings": "calm", "reflections": "the quay is dry"}
+    ref = world.call("private", "process_thoughts", **texts).facts["refs"][0]
+    asked = browser.get("/entry/edit", params={"ref": ref})
+    labels = re.findall(r"<label>(.*?) <textarea", asked.text)
+    typed = {**form_of(asked), "heading": labels, "text": ["---\na: b\n---", "it is wet"]}
+    browser.post("/entry/draft", data=typed)
+    again = browser.get("/entry/edit", params={"ref": ref}).text
+    assert re.findall(r"<label>(.*?) <textarea", again) == labels
+    assert "---\na: b\n---</textarea>" in again
+    assert "it is wet</textarea>" in again
+
+
+@pytest.mark.parametrize("way", ["typed back", "cancelled", "deleted", "forgotten"])
+def test_nothing_stays_of_what_was_typed(world, browser, ref, way):
+    """Once nobody wants it."""
+    form = form_of(browser.get("/entry/edit", params={"ref": ref}))
+    fields = dict(world.app.amend.read_fields(ref))
+    text = world.app.amend.read_text(ref).text
+    browser.post("/entry/draft", data={**form, **fields, "text": "other words"})
+    assert len([*world.app.page_draft().folder.iterdir()]) == 1
+    if way == "typed back":
+        browser.post("/entry/draft", data={**form, **fields, "text": text})
+    elif way == "cancelled":
+        left = browser.post("/entry/save", data={**form, "text": "other words", "do": "cancel"})
+        assert left.headers["location"].startswith("/entry?ref=")
+    elif way == "deleted":
+        browser.post("/entry/deleted", data=form)
+    else:
+        plan = form_of(browser.get("/entry/forget", params={"ref": ref}))
+        assert browser.post("/entry/forgotten", data=plan).status_code == 200
+    assert not [*world.app.page_draft().folder.iterdir()]
+
+
+def test_what_changed_since_it_was_begun_stands_beside_it(world, browser, ref):
+    """What was typed is not lost, and what another wrote is not written over unseen."""
+    form = form_of(browser.get("/entry/edit", params={"ref": ref}))
+    browser.post("/entry/draft", data={**form, "text": "of the page"})
+    world.app.amend.edit(ref, "of the terminal")
+    again = browser.get("/entry/edit", params={"ref": ref})
+    assert again.status_code == 200
+    words = words_of(again)
+    assert "It was changed since you began." in words
+    assert words.partition("What it says now")[2].startswith(
+        " If you save again, your text replaces this. of the terminal"
+    )
+    assert "of the page</textarea>" in again.text
+
+
+def test_what_was_begun_and_left_does_not_pile_up(world, browser):
+    """Of twenty entries what was typed in last is kept."""
+    for number in range(22):
+        ref = logged(world, f"entry {number}")
+        form = form_of(browser.get("/entry/edit", params={"ref": ref}))
+        browser.post("/entry/draft", data={**form, "text": f"typed {number}"})
+    assert len([*world.app.page_draft().folder.iterdir()]) == 20
+
+
+def test_a_private_entry_is_of_its_day_or_one_beside_it(world, browser):
+    """Its file stays where it lies; a time of another day is refused, and nothing is lost."""
+    ref = written(world, "private")
+    form = form_of(browser.get("/entry/edit", params={"ref": ref}))
+    refused = browser.post("/entry/save", data={**form, "text": "typed", "at": "2026-11-20 09:00"})
+    assert refused.status_code == 409
+    assert "lies in the folder of 2026-11-23, so it is of that day" in words_of(refused)
+    assert "typed</textarea>" in refused.text
+    saved = browser.post("/entry/save", data={**form, "text": "typed", "at": "2026-11-22 09:00"})
+    assert saved.status_code == 303
+    page = world.app.recall.service().open_ref(ref)
+    assert page.at.isoformat() == "2026-11-22T09:00:00+00:00"
+    listed = world.call("recall", "list_by_time", when="yesterday").facts["results"]
+    assert [each["ref"] for each in listed] == [ref]
+    world.app.amend.undo(ref)
+    assert world.app.recall.service().open_ref(ref).at == NOW
 
 
 def test_a_field_that_is_refused_loses_nothing(world, browser, ref):

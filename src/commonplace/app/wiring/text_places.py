@@ -184,7 +184,10 @@ def _drafts_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
 
 
 def _page_draft_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
-    for path in _files_with(owner, text, owner.context.folder / draft.FOLDER):
+    folder = owner.context.folder / draft.FOLDER
+    named = [folder / name for ref in text.refs for name in draft.names_of(ref)]
+    of_entries = [path for path in named if path.exists()]
+    for path in dict.fromkeys([*_files_with(owner, text, folder), *of_entries]):
         yield TextCopy(what=DRAFT, path=path, erase=partial(remove_file, path))
 
 
@@ -437,11 +440,13 @@ PLACES: tuple[TextPlace, ...] = (
         writers=("core.drafts", "doors.cli.editor"),
     ),
     TextPlace(
-        name="draft of the page",
+        name="drafts of the page",
         where="`users/me/draft`",
-        holds="what you are typing into the box of the page, until it is written",
+        holds="what you are typing into the box of the page, until it is written, and into the"
+        " forms of entries, until it is saved or left",
         paths=lambda owner: (owner.context.folder / draft.FOLDER,),
-        erased="writing it, emptying the box; `forget`, where it has words of the text",
+        erased="writing or saving it, emptying the box, *Cancel*; `forget` of that entry, or where"
+        " it has words of the text",
         find=_page_draft_with,
         backup=True,
         writers=("verbs.today.draft",),

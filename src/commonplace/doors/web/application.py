@@ -80,6 +80,9 @@ STATUS = {"invalid": 400, "denied": 403, "not_found": 404, "conflict": 409, "una
 MOST_FIELDS = 100
 """Fields of a form; those of the pages have fewer than ten."""
 
+_AS_TYPED = {"draft", "draft_entry"}
+"""What is sent as one types, which has a limit of its own."""
+
 _PART = 2**20
 _ENTER = "/enter"
 _LEAVE = "/leave"
@@ -235,7 +238,7 @@ class WebApplication:
             visitor = self._visitor(request)
             if visitor is None:
                 return self._show_entrance(401)
-            rates = self._limits.drafts if row.name == "draft" else self._limits.rates
+            rates = self._limits.drafts if row.name in _AS_TYPED else self._limits.rates
             try:
                 with rates.call(visitor.owner):
                     return await self._counted(row, visitor, request)

@@ -69,6 +69,7 @@ PAGES: tuple[PageRow, ...] = (
     PageRow("entry", "/entry", f"{_PAGES}.entry:entry"),
     PageRow("edit", "/entry/edit", f"{_PAGES}.entry:edit"),
     PageRow("save", "/entry/save", f"{_PAGES}.entry:save", writes=True),
+    PageRow("draft_entry", "/entry/draft", f"{_PAGES}.entry:keep_draft", writes=True),
     PageRow("ask_delete", "/entry/delete", f"{_PAGES}.entry:ask_delete"),
     PageRow("ask_undo", "/entry/undo", f"{_PAGES}.entry:ask_undo"),
     PageRow("undo", "/entry/undone", f"{_PAGES}.entry:undo", writes=True),

@@ -375,7 +375,13 @@ class ChronicleJournal:
         return self._store.edit(parse_event_id(ref), changes, expected=expected)
 
     def supersede_event(
-        self, ref: str, message: str, *, tags: Sequence[str] = (), at: datetime | None = None
+        self,
+        ref: str,
+        message: str,
+        *,
+        tags: Sequence[str] | None = None,
+        at: datetime | None = None,
+        directory: str | None = None,
     ) -> EventAdded:
         """Log an entry in the place of another; both stay.
 
@@ -383,6 +389,7 @@ class ChronicleJournal:
         one entry at once, one does.
 
         Without tags it has those of the former; without a time its time and folder: it corrects it.
+        directory: The folder that it has instead.
         Returns: The new entry; the one that is there, `repeated`, where this was done before.
 
         Raises: Conflict where another entry has taken its place, or the storage is only read;
@@ -390,8 +397,9 @@ class ChronicleJournal:
         """
         old = self._store.find(parse_event_id(ref))
         link = f"{SUPERSEDES}{old.id}"
-        folder = old.directory if at is None else None
-        draft = self._draft(message, [*(tags or own_tags(old.tags)), link], at, folder)
+        folder = directory or (old.directory if at is None else None)
+        own = own_tags(old.tags) if tags is None else tags
+        draft = self._draft(message, [*own, link], at, folder)
         if at is None:
             draft = replace(draft, instant=old.instant)
         unless = UnlessSaid(

@@ -51,9 +51,8 @@ _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-_OLD_TITLE = re.compile(
-    r"\A\s*# \d{1,2}:\d\d:\d\d [AaPp]\.?[Mm]\.? - \w+ \d{1,2}, \d{4}[ \t]*(?:\r?\n|\Z)"
-)
+_TIME_TITLE = re.compile(r"\d{1,2}:\d\d:\d\d [AaPp]\.?[Mm]\.? - \w+ \d{1,2}, \d{4}")
+_OLD_TITLE = re.compile(rf"\A\s*# {_TIME_TITLE.pattern}[ \t]*(?:\r?\n|\Z)")
 _BLANK_LINES = re.compile(r"(?:\r?\n){3,}")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STEM = re.compile(r"(\d{2})-(\d{2})-(\d{2})(?:-(\d{3}|\d{6}))?")
@@ -169,12 +168,43 @@ def render_file(body: str, at: datetime, zone: tzinfo, more: str = "") -> str:
 
     more: further lines of the frontmatter, which that tool passes over.
     """
+    lines = "".join(f"{line}\n" for line in _lines_of_time(at, zone).values())
+    return well_formed(f"---\n{lines}{more}---\n\n{body}\n")
+
+
+def _lines_of_time(at: datetime, zone: tzinfo) -> dict[str, str]:
+    """The lines of a frontmatter that say when an entry was, by their keys."""
     local = at.astimezone(zone)
     half = "AM" if local.hour < 12 else "PM"  # noqa: PLR2004  noon
     clock = f"{local.hour % 12 or 12}:{local.minute:02d}:{local.second:02d} {half}"
     title = f"{clock} - {_MONTHS[local.month - 1]} {local.day}, {local.year}"
-    head = f'title: "{title}"\ndate: {_stamp(at)}\ntimestamp: {to_millis(at)}\n{more}'
-    return well_formed(f"---\n{head}---\n\n{body}\n")
+    return {
+        "title": f'title: "{title}"',
+        "date": f"date: {_stamp(at)}",
+        "timestamp": f"timestamp: {to_millis(at)}",
+    }
+
+
+def with_time(raw: str, at: datetime, zone: tzinfo, *, written: datetime) -> str:
+    """A file that says another time in its frontmatter, in each line that says one.
+
+    A title that names no time stays. written: when it was written down, for one that does not say.
+    """
+    head, body = split_frontmatter(raw)
+    keys = parse_keys(head)
+    if not keys.keys() - {SUPERSEDED_BY}:  # the time of the oldest stands in a title of its text
+        body = _OLD_TITLE.sub("", body, count=1)
+    lines = _lines_of_time(at, zone)
+    new = []
+    for line in head.split("\n"):
+        key = next(iter(parse_keys(line)), "")
+        is_time = key != "title" or _TIME_TITLE.fullmatch(keys["title"])
+        new.append(lines.pop(key) if key in lines and is_time else line)
+    made = "\n".join(new) + body
+    for key in ("date", "timestamp"):
+        if key in lines:
+            made = _with_key(made, key, lines[key].partition(": ")[2])
+    return made if WRITTEN in keys else _with_key(made, WRITTEN, _stamp(written))
 
 
 def mark_superseded(raw: str, successor: str) -> str:

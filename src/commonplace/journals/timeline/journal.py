@@ -362,7 +362,10 @@ class TimelineJournal:
                 content=content,
                 entry_type=old.entry_type,
                 at=at or old.at,
-                metadata={**(metadata or old.metadata), SUPERSEDES: old.ref},
+                metadata={
+                    **(old.metadata if metadata is None else metadata),
+                    SUPERSEDES: old.ref,
+                },
             )
             added = self.adder(conn, self.clock()).add_all([draft])[0]
             self._mark_replaced(conn, old)

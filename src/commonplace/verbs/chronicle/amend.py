@@ -204,14 +204,24 @@ class ChronicleAmender(Struct, frozen=True):
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Log an entry of the same time in the place of another; see the port."""
-        former = self.verbs.chronicle.read_event(ref).ref
-        added = self.verbs.chronicle.supersede_event(former, text)
+        return self.supersede_fields(ref, text, {})
+
+    def supersede_fields(self, ref: str, text: str, fields: EntryFields) -> Amendment:
+        """The same, with another time, tags and folder; see `verbs.amend.SupersedesFields`."""
+        former = self.verbs.chronicle.read_event(ref)
+        added = self.verbs.chronicle.supersede_event(
+            former.ref,
+            text,
+            tags=names_in(fields["tags"]) if "tags" in fields else None,
+            at=read_at(self.verbs, fields.get("at", "")),
+            directory=_folder_in(fields["project"]) if "project" in fields else former.directory,
+        )
         return Amendment(
             act="superseded",
             ref=added.event.ref,
             text=added.event.message,
             at=added.event.at,
-            former=former,
+            former=former.ref,
             notes=self.verbs.file_added(added),
         )
 

@@ -220,7 +220,9 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
             added = look_up_former(
                 supersedes,
                 "chronicle",
-                lambda ref: self.chronicle.supersede_event(ref, message, tags=tags, at=when),
+                lambda ref: self.chronicle.supersede_event(
+                    ref, message, tags=tags or None, at=when
+                ),
             )
         else:
             added = self.chronicle.add_event(message, tags=tags, at=at, idempotency_key=key)

@@ -95,14 +95,9 @@ class MemoryAmender(Struct, frozen=True):
     ) -> Amendment:
         """Change the text and these of them; see `verbs.amend.EditsFields`."""
         record = self._read(ref, expected)
-        given: dict[str, Any] = _fields(record, text)
-        if "title" in fields:
-            given["title"] = fields["title"]
-        if "done" in fields:
-            given["done"] = fields["done"] == "yes"
         draft = RecordDraft(
             kind=record.kind,
-            fields=given,
+            fields=_given(record, text, fields),
             ref_id=record.id,
             at=read_at(self.service, fields.get("at", "")),
             expected=expected,
@@ -132,8 +127,14 @@ class MemoryAmender(Struct, frozen=True):
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Keep a record of the same kind and time in the place of another; see the port."""
+        return self.supersede_fields(ref, text, {})
+
+    def supersede_fields(self, ref: str, text: str, fields: EntryFields) -> Amendment:
+        """The same, with another time, title or tick; see `verbs.amend.SupersedesFields`."""
         old = self._read(ref)
-        draft = RecordDraft(kind=old.kind, fields=_fields(old, text), at=old.at, supersedes=old.id)
+        at = read_at(self.service, fields.get("at", "")) or old.at
+        given = _given(old, text, fields)
+        draft = RecordDraft(kind=old.kind, fields=given, at=at, supersedes=old.id)
         done = self.service.save(draft)
         new = done.saved.record
         assert new is not None  # else it raised
@@ -195,6 +196,16 @@ def _verbs(record: Record) -> tuple[AmendVerb, ...]:
         case Preferences():
             return ("delete",)
     return "edit", "supersede", "delete"
+
+
+def _given(record: Record, text: str, fields: EntryFields) -> dict[str, Any]:
+    """The new text, and those of the fields that a form has."""
+    given: dict[str, Any] = _fields(record, text)
+    if "title" in fields:
+        given["title"] = fields["title"]
+    if "done" in fields:
+        given["done"] = fields["done"] == "yes"
+    return given
 
 
 def _fields(record: Record, text: str) -> dict[str, str]:

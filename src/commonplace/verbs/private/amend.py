@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from commonplace.core.clock import render_instant
 from commonplace.core.errors import (
     CommonplaceError,
     Conflict,
@@ -22,21 +23,26 @@ from commonplace.core.values import Amendment, Answer, EditableText
 from commonplace.journals.private.format import (
     is_category,
     mark_superseding,
+    parse_day,
     parse_entry,
+    with_time,
     without_headings,
 )
 from commonplace.journals.private.markdown import split_frontmatter
 from commonplace.journals.private.places import read_entry
 from commonplace.verbs.amend import left_notes
 from commonplace.verbs.amend_answers import changed_lines
+from commonplace.verbs.times import read_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime, tzinfo
 
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
     from commonplace.journals.private.journal import PrivateEntry
     from commonplace.search.filing.port import Filed, Pending
+    from commonplace.verbs.amend import EntryFields
     from commonplace.verbs.private.service import PrivateService
 
 
@@ -89,14 +95,26 @@ class PrivateAmender(Struct, frozen=True):
         Raises: Invalid too where a text without headings would take the place of several.
         """
         before = self.verbs.open_entry(ref)
-        new = _headed(text, before)
-        if len(before.headings) > 1 and new.strip() and not _has_form(new):
-            # A search shows a text without its headings: nobody meant to lose them.
-            raise Invalid(
-                f"{before.ref} has {len(before.headings)} headings, and the new text has none.",
-                hint="Open it, and give all of it again: each part below its heading, as in"
-                " '## Project Notes'.",
-            )
+        return _edited(*self._edit(before, _with_headings(text, before), expected))
+
+    def read_fields(self, ref: str) -> EntryFields:
+        """Its time; see `verbs.amend.EditsFields`."""
+        return {"at": render_instant(self.verbs.open_entry(ref).at, self.verbs.zone)}
+
+    def edit_fields(
+        self, ref: str, text: str, fields: EntryFields, *, expected: str = ""
+    ) -> Amendment:
+        """Change the text and the time that its file says; see `verbs.amend.EditsFields`.
+
+        Its file stays where it is, so that its ref does.
+        """
+        before = self.verbs.open_entry(ref)
+        new, at = _with_headings(text, before), read_at(self.verbs, fields.get("at", ""))
+        if at is not None and new.strip():
+            _refuse_other_day(before, at, self.verbs.zone)
+            head = "" if split_frontmatter(new)[0] else split_frontmatter(before.raw)[0]
+            written = before.written or before.at
+            new = with_time(head + new, at, self.verbs.zone, written=written)
         return _edited(*self._edit(before, new, expected))
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
@@ -230,6 +248,17 @@ def _editable(entry: PrivateEntry) -> EditableText:
     )
 
 
+def _refuse_other_day(entry: PrivateEntry, at: datetime, zone: tzinfo) -> None:
+    """Raises: Invalid where the folder of an entry's day would say too much of another time."""
+    day = parse_day(entry.path.parent.name)
+    if day is not None and abs((at.astimezone(zone).date() - day).days) > 1:
+        raise Invalid(
+            f"Invalid at: the file of {entry.ref} lies in the folder of {day}, so it is of that"
+            " day or of one beside it.",
+            hint="Write it anew with its time, then forget this one.",
+        )
+
+
 def _own_headings(entry: PrivateEntry) -> tuple[str, ...]:
     """The headings that a person wrote; one of a category says nothing of the entry."""
     return tuple(each for each in entry.headings if not is_category(each))
@@ -241,6 +270,19 @@ def _headed(text: str, entry: PrivateEntry) -> str:
         return text
     heading = f"## {entry.headings[0]}\n\n" if len(entry.headings) == 1 else ""
     return heading + text.rstrip("\n") + "\n"
+
+
+def _with_headings(text: str, entry: PrivateEntry) -> str:
+    """The same; several headings must be there again. Raises: Invalid."""
+    new = _headed(text, entry)
+    if len(entry.headings) > 1 and new.strip() and not _has_form(new):
+        # A search shows a text without its headings: nobody meant to lose them.
+        raise Invalid(
+            f"{entry.ref} has {len(entry.headings)} headings, and the new text has none.",
+            hint="Open it, and give all of it again: each part below its heading, as in"
+            " '## Project Notes'.",
+        )
+    return new
 
 
 def _has_form(text: str) -> bool:

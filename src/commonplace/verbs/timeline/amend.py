@@ -72,15 +72,12 @@ class TimelineAmender(Struct, frozen=True):
     ) -> Amendment:
         """Change the content and these of them; see `verbs.amend.EditsFields`."""
         entry = self.service.journal.read(id_of(ref))
-        named = {x: names_in(y) for x, y in fields.items() if x in ("tags", "projects")}
-        metadata = {x: y for x, y in entry.metadata.items() if x not in named}
-        metadata |= {name: names for name, names in named.items() if names}
         return _edited(
             self.update(
                 entry.id,
                 content=text,
                 at=read_at(self.service, fields.get("at", "")),
-                metadata=metadata if named else None,
+                metadata=_metadata_with(entry, fields),
                 expected=expected or version_of(entry),
             )
         )
@@ -181,7 +178,17 @@ class TimelineAmender(Struct, frozen=True):
 
     def supersede(self, ref: str, text: str) -> Amendment:
         """Record an entry of the same time in the place of another; see the port."""
-        done = self.service.supersede(id_of(ref), text)
+        return self.supersede_fields(ref, text, {})
+
+    def supersede_fields(self, ref: str, text: str, fields: EntryFields) -> Amendment:
+        """The same, with another time, tags and projects; see `verbs.amend.SupersedesFields`."""
+        entry = self.service.journal.read(id_of(ref))
+        done = self.service.supersede(
+            entry.id,
+            text,
+            at=read_at(self.service, fields.get("at", "")),
+            metadata=_metadata_with(entry, fields),
+        )
         return Amendment(
             act="superseded",
             ref=done.entry.ref,
@@ -215,6 +222,15 @@ class TimelineAmender(Struct, frozen=True):
             done = self.update(entry.id, metadata=kept, expected=version_of(entry))
             entry, notes = done.entry, done.notes
         return Amendment(act="edited", ref=entry.ref, text=entry.content, at=entry.at, notes=notes)
+
+
+def _metadata_with(entry: TimelineEntry, fields: EntryFields) -> dict[str, Any] | None:
+    """The metadata of an entry with the names that a form has in their place; None where as now."""
+    named = {x: names_in(y) for x, y in fields.items() if x in ("tags", "projects")}
+    if not named:
+        return None
+    metadata = {x: y for x, y in entry.metadata.items() if x not in named}
+    return metadata | {name: names for name, names in named.items() if names}
 
 
 def _handed_on(entry: TimelineEntry) -> Iterator[str]:

@@ -234,11 +234,11 @@ class TimelineService:
             Invalid, NotFound, Conflict, Unavailable.
         """
         if supersedes.strip():
-            when = at or self.clock()
+            when, more = at or self.clock(), metadata or None
             return look_up_former(
                 supersedes,
                 JOURNAL,
-                lambda ref: self.supersede(id_of(ref), content, at=when, metadata=metadata),
+                lambda ref: self.supersede(id_of(ref), content, at=when, metadata=more),
             )
         added = self.journal.add(
             content,

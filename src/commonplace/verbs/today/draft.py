@@ -1,21 +1,25 @@
 """What is being typed on the page, kept so that a reload or another browser finds it again.
 
-One text of one owner, in a file of its own: its fields on the first line, then the text as it was
-typed, so that forgetting finds its words. Never writes an entry.
+A text in a file of its own, of the box or of the form of an entry: its fields on the first line,
+then the text as it was typed, so that forgetting finds its words. Never writes an entry.
 """
 
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import regular_file, remove_file, replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 FOLDER = "draft"
@@ -24,10 +28,17 @@ FOLDER = "draft"
 MOST = 16 * 1024 * 1024
 """The largest file that is read, in bytes: no page sends more."""
 
+MOST_KEPT = 20
+"""Entries whose correction was begun and not saved; of more those typed in last are kept."""
+
 _NAME = "page.md"
+_OF_ENTRIES = "entry-"
 
 CHOSEN = "as"
 """The field that says what is written, which is chosen and not typed."""
+
+CORRECTIONS = ("edit", "supersede")
+"""What the form of an entry does with it, one draft of each."""
 
 
 class DraftText(Struct, frozen=True, kw_only=True):
@@ -42,16 +53,31 @@ class DraftText(Struct, frozen=True, kw_only=True):
         return bool(self.text.strip() or any(v for k, v in self.fields.items() if k != CHOSEN))
 
 
+def names_of(ref: str) -> Sequence[str]:
+    """The files of what is being typed into the forms of an entry, there or not."""
+    return [_name_of(ref, act) for act in CORRECTIONS]
+
+
+def _name_of(ref: str, act: str) -> str:
+    return f"{_OF_ENTRIES}{sha256_hex(f'{act} {ref}'.encode())[:32]}.md"
+
+
 class PageDraft(Struct, frozen=True, kw_only=True):
-    """The draft of one owner.
+    """A draft of one owner: what is in the box, or in the form of an entry.
 
     Attributes:
         folder: Where it lies, there or not.
         prepare: Makes it where it is missing.
+        name: Of its file.
     """
 
     folder: Path
     prepare: Callable[[], object]
+    name: str = _NAME
+
+    def of_entry(self, ref: str, act: str) -> PageDraft:
+        """What is being typed into a form of an entry. act: One of `CORRECTIONS`."""
+        return replace(self, name=_name_of(ref, act))
 
     def read(self) -> DraftText:
         """What was typed last; nothing where nothing is kept, or it cannot be read."""
@@ -73,11 +99,20 @@ class PageDraft(Struct, frozen=True, kw_only=True):
         head = json.dumps(draft.fields, ensure_ascii=False)
         content = f"{head}\n{draft.text}".encode("utf-8", "replace")
         replace_file(self._path, content, mode=0o600)
+        if self.name != _NAME:
+            self._drop_older()
 
     def drop(self) -> None:
         """Remove it; may be called twice. Raises: Unavailable, Denied."""
         remove_file(self._path)
 
+    def _drop_older(self) -> None:
+        """Drop the oldest of what was begun and never saved."""
+        with suppress(OSError, CommonplaceError):
+            paths = [x for x in self.folder.iterdir() if x.name.startswith(_OF_ENTRIES)]
+            for path in sorted(paths, key=os.path.getmtime, reverse=True)[MOST_KEPT:]:
+                remove_file(path)
+
     @property
     def _path(self) -> Path:
-        return self.folder / _NAME
+        return self.folder / self.name

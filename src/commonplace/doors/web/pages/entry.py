@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import EditableText, EntryPreview
 from commonplace.doors.web.guard import check_writes
@@ -17,13 +17,15 @@ from commonplace.journals.private.format import is_category
 from commonplace.journals.private.markdown import split_frontmatter, split_sections
 from commonplace.journals.timeline.entry import find_rollup_key
 from commonplace.verbs.amend import Field
+from commonplace.verbs.today.draft import CORRECTIONS, DraftText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from commonplace.core.values import AmendVerb, Page
+    from commonplace.core.values import Amendment, AmendVerb, Page
     from commonplace.doors.web.visit import Visit
     from commonplace.verbs.amend import EntryFields, Undo
+    from commonplace.verbs.today.draft import PageDraft
 
 SHOWN = 400_000
 """Characters of an entry that its page shows; `whole` asks for all of them."""
@@ -147,50 +149,92 @@ def edit(visit: Visit) -> WebPage:
     # What its journal never alters is corrected by what takes its place.
     is_new = visit.value("as") == "supersede" or found.verbs[:1] == ("supersede",)
     _check_may(found, "supersede" if is_new else "edit")
-    fields = {} if is_new else _fields(visit, found.ref)
-    return _form(visit, found, _parts(found), fields, is_new=is_new)
+    fields = _fields(visit, found.ref, is_new=is_new)
+    kept = _draft(visit, found.ref, is_new=is_new).read()
+    if not kept.has_words:
+        return _form(visit, found, _parts(found), fields, is_new=is_new)
+    typed = {x: kept.fields.get(x, y) for x, y in fields.items()}
+    parts = _by_headings(found.ref, kept.text)
+    changed = None
+    if kept.fields.get("version") != found.version:
+        changed = Conflict("It was changed since you began.", hint="Compare, then save.")
+    return _form(visit, found, parts, typed, is_new=is_new, problem=changed, is_draft=True)
+
+
+def keep_draft(visit: Visit) -> WebPage:
+    """Keep what is being typed into the form of an entry, unless that is what it says."""
+    check_writes(visit.visitor)
+    found = visit.app.amend.read_text(ref_of(visit))
+    is_new = visit.value("as") == "supersede"
+    parts, fields = _typed(visit, found.ref)
+    draft = _draft(visit, found.ref, is_new=is_new)
+    if parts == _parts(found) and fields == _fields(visit, found.ref, is_new=is_new):
+        draft.drop()
+    else:
+        version = visit.value("version")
+        given = {str(name): value for name, value in fields.items()}
+        draft.keep(DraftText(text=_joined(parts), fields={**given, "version": version}))
+    return WebPage(template="kept.html", title="Kept", is_whole=False)
 
 
 def save(visit: Visit) -> Redirect | WebPage:
     """Keep what was edited, or a new text that takes the place of another; what was typed stays."""
-    service = visit.app.amend
     ref = ref_of(visit)
-    parts, fields = _typed(visit, ref)
     is_new = visit.value("as") == "supersede"
+    if visit.value("do") == "cancel":
+        _draft(visit, ref, is_new=is_new).drop()
+        return Redirect(to=visit.url("entry", ref=ref))
+    parts, fields = _typed(visit, ref)
     try:
-        text = _joined(parts)
-        version = visit.value("version")
-        if not is_new:
-            text = _headed(visit, ref, text)
-            done = service.edit_fields(ref, text, fields, expected=version)
-        else:
-            # The same text again is the entry that took its place, whose ref its former bears now.
-            version = "" if _successor(visit, ref) else version
-            done = service.supersede(ref, text, expected=version)
+        done = _saved(visit, ref, _joined(parts), fields, is_new=is_new)
     except CommonplaceError as exc:
         # The form is shown again with what was typed, whatever went wrong, so that nothing is lost.
         return _form(visit, _now(visit, ref), parts, fields, is_new=is_new, problem=exc)
+    notes = list(done.notes)
+    try:
+        _draft(visit, ref, is_new=is_new).drop()
+    except CommonplaceError as exc:
+        notes.append(f"What you typed could not be cleared: {visit.explained(exc)}")
     visit.app.seen_marks.keep_written([ref, done.ref], visit.app.clock())
     said = (
         "Saved. The entry before stays, and says that this one took its place."
         if is_new
         else "Saved."
     )
-    return Redirect(to=visit.url("entry", ref=done.ref), notes=(said, *done.notes))
+    return Redirect(to=visit.url("entry", ref=done.ref), notes=(said, *notes))
 
 
-def _fields(visit: Visit, ref: str) -> EntryFields:
-    """What else of an entry can be edited here; no folder, where none may be known."""
-    fields = visit.app.amend.read_fields(ref)
+def _saved(visit: Visit, ref: str, text: str, fields: EntryFields, *, is_new: bool) -> Amendment:
+    service, version = visit.app.amend, visit.value("version")
+    if not is_new:
+        text = _headed(visit, ref, text)
+        return service.edit_fields(ref, text, fields, expected=version)
+    # The same text again is the entry that took its place, whose ref its former bears now.
+    version = "" if _successor(visit, ref) else version
+    return service.supersede(ref, text, expected=version, fields=fields)
+
+
+def _draft(visit: Visit, ref: str, *, is_new: bool) -> PageDraft:
+    """What is being typed into a form of an entry."""
+    return visit.app.page_draft().of_entry(ref, "supersede" if is_new else "edit")
+
+
+def _fields(visit: Visit, ref: str, *, is_new: bool = False) -> EntryFields:
+    """What else of an entry can be given here; no folder, where none may be known."""
+    amend = visit.app.amend
+    fields = amend.read_successor_fields(ref) if is_new else amend.read_fields(ref)
     return {x: y for x, y in fields.items() if x != "project" or visit.shows_paths}
 
 
 def _parts(found: EditableText) -> list[tuple[str, str]]:
     """The text of an entry as it is edited: a private one by its headings, any other whole."""
-    body = split_head(found.ref, found.text)[1]
-    if not found.ref.startswith("private:"):
-        return [("", body)]
-    return [each for each in split_sections(body) if any(each)] or [("", "")]
+    return _by_headings(found.ref, split_head(found.ref, found.text)[1])
+
+
+def _by_headings(ref: str, text: str) -> list[tuple[str, str]]:
+    if not ref.startswith("private:"):
+        return [("", text)]
+    return [each for each in split_sections(text) if any(each)] or [("", "")]
 
 
 def _typed(visit: Visit, ref: str) -> tuple[list[tuple[str, str]], Mapping[Field, str]]:
@@ -241,8 +285,11 @@ def ask_delete(visit: Visit) -> WebPage:
 
 
 def delete(visit: Visit) -> Redirect:
-    """Delete an entry for good."""
+    """Delete an entry for good, and what was being typed of it."""
     done = visit.app.amend.delete(ref_of(visit), expected=visit.value("version"))
+    for act in CORRECTIONS:
+        with suppress(CommonplaceError):
+            visit.app.page_draft().of_entry(done.ref, act).drop()
     return Redirect(to=visit.url("home"), notes=(f"Deleted {done.ref}.", *done.notes))
 
 
@@ -296,7 +343,9 @@ def _form(
     *,
     is_new: bool,
     problem: CommonplaceError | None = None,
+    is_draft: bool = False,
 ) -> WebPage:
+    """The form with texts and fields. is_draft: Whether they are what was kept of a form before."""
     successor = _successor(visit, found.ref) if problem and is_new else ""
     theirs: EntryFields = {}
     if problem and not is_new:
@@ -315,8 +364,9 @@ def _form(
             "is_new": is_new,
             "successor": successor,
             "problem": visit.explained(problem),
+            "is_draft": is_draft,
         },
-        status=status_of(problem),
+        status=200 if is_draft else status_of(problem),
     )
 
 
