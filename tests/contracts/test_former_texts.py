@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import psycopg
 import pytest
 from msgspec.structs import replace
 
 from commonplace.core.former_files import FormerFiles
-from commonplace.core.former_texts import FormerText
+from commonplace.core.former_texts import FormerRecord, FormerText
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.records.former_texts import MemoryFormerTexts
 from commonplace_server.wiring.schema import check_database
@@ -23,7 +25,7 @@ def former(number, ref=ONE, text="the quokka sleeps"):
         at=float(number),
         text=text,
         version="before",
-        more={"fields": {"title": text}},
+        more=FormerRecord(fields={"title": text}, at=datetime(2026, 11, 21, tzinfo=UTC)),
         terminal="ann@zoo",
     )
 

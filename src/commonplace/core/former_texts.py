@@ -6,11 +6,12 @@ Never in an index, never searched, and never a text that holds a secret. Where t
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping  # noqa: TC003  msgspec reads the fields' types
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -20,7 +21,7 @@ from commonplace.core.errors import CommonplaceError, Conflict, Unavailable
 from commonplace.core.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from commonplace.core.clock import Clock
@@ -63,14 +64,39 @@ def editing(*, terminal: str | None = None, keeps: bool = True) -> Iterator[Edit
         _editor.reset(token)
 
 
-class FormerText(Struct, frozen=True, kw_only=True):
+class FormerEvent(Struct, frozen=True, kw_only=True, tag_field="journal", tag="chronicle"):
+    """What an edit may have changed of an event; directory: None where that stayed."""
+
+    tags: tuple[str, ...]
+    at: datetime
+    directory: str | None = None
+
+
+class FormerEntry(Struct, frozen=True, kw_only=True, tag_field="journal", tag="timeline"):
+    """What an edit may have changed of an entry of the timeline."""
+
+    metadata: Mapping[str, Any]
+    at: datetime
+
+
+class FormerRecord(Struct, frozen=True, kw_only=True, tag_field="journal", tag="memory"):
+    """What an edit may have changed of a record: its fields, by their names."""
+
+    fields: Mapping[str, Any]
+    at: datetime
+
+
+FormerFields: TypeAlias = FormerEvent | FormerEntry | FormerRecord
+
+
+class FormerText(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An entry as it was before an edit.
 
     Attributes:
         id: The id of this edit; later ones sort after it.
         at: When it was edited, in seconds since 1970.
         text: What it said, as `edit` takes it.
-        more: What else the edit may have changed, by the names of its journal.
+        more: What else the edit may have changed; None in a journal that has texts alone.
         version: The version of the entry before the edit.
         made: The version after it; empty where the process was killed before it was known.
         terminal: As `Editor` has it.
@@ -81,7 +107,7 @@ class FormerText(Struct, frozen=True, kw_only=True):
     at: float
     text: str
     version: str
-    more: dict[str, Any] = field(default_factory=dict)
+    more: FormerFields | None = None
     made: str = ""
     terminal: str | None = None
 
@@ -94,7 +120,11 @@ def render_former(former: FormerText) -> bytes:
 def parse_former(content: bytes | str) -> FormerText | None:
     """The former text in such a line; None for what no store of ours wrote."""
     with suppress(msgspec.MsgspecError):
-        return msgspec.json.decode(content, type=FormerText)
+        line = msgspec.json.decode(content, type=dict[str, Any])
+        # An earlier version named no journal there, and wrote an empty object for None.
+        if more := line.pop("more", None):
+            line["more"] = {**more, "journal": journal_of(str(line.get("ref")))}
+        return msgspec.convert(line, FormerText)
     return None
 
 
@@ -182,7 +212,7 @@ class FormerTexts:
         ref: str,
         version: str,
         text: str,
-        more: dict[str, Any] | None = None,
+        more: FormerFields | None = None,
         *,
         at_once: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> Iterator[Callable[[str], None]]:
@@ -206,7 +236,7 @@ class FormerTexts:
             who = _editor.get() or Editor()
             kept = None
             if who.keeps and self.keep_days and self._is_clean(text, more):
-                kept = self._keep(ref, version, text, more or {}, who)
+                kept = self._keep(ref, version, text, more, who)
             else:
                 self.drop([ref])
 
@@ -226,7 +256,7 @@ class FormerTexts:
                 raise
 
     def _keep(
-        self, ref: str, version: str, text: str, more: dict[str, Any], who: Editor
+        self, ref: str, version: str, text: str, more: FormerFields | None, who: Editor
     ) -> FormerText:
         now = self._clock()
         kept = FormerText(
@@ -336,8 +366,8 @@ class FormerTexts:
         server = self._servers.get(journal_of(ref))
         return [self.files] if server is None else [self.files, server()]
 
-    def _is_clean(self, text: str, more: dict[str, Any] | None) -> bool:
-        held = text + "\n" + msgspec.json.encode(more or {}).decode()
+    def _is_clean(self, text: str, more: FormerFields | None) -> bool:
+        held = text + "\n" + msgspec.json.encode(more).decode()
         return self._shown(text) == text and self._shown(held) == held
 
 

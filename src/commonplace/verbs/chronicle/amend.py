@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import Invalid, NotFound, already_superseded
+from commonplace.core.former_texts import FormerEvent
 from commonplace.core.inherited import Inheritance
 from commonplace.core.text import opening
 from commonplace.core.values import Amendment, Answer, EditableText
@@ -26,6 +26,7 @@ from commonplace.verbs.times import read_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
@@ -85,12 +86,13 @@ class ChronicleAmender(Struct, frozen=True):
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Give an entry its former message, tags and time; see `verbs.amend.RestoresTexts`."""
+        assert isinstance(former.more, FormerEvent)
         changed = self._change(
             self.verbs.chronicle.read_event(former.ref),
             message=former.text,
-            tags=former.more["tags"],
-            at=datetime.fromisoformat(former.more["at"]),
-            directory=former.more.get("directory"),  # which an earlier version did not keep
+            tags=former.more.tags,
+            at=former.more.at,
+            directory=former.more.directory,
             expected=expected,
         )
         return _edited(*changed)
@@ -143,9 +145,8 @@ class ChronicleAmender(Struct, frozen=True):
     ) -> tuple[Event, tuple[str, ...]]:
         """Change an entry that was read, keep what it was, and file it; notes on what is left."""
         verbs, expected = self.verbs, expected or before.stamp
-        more = {"tags": [*before.tags], "at": before.at.isoformat()}
-        if directory is not None:
-            more["directory"] = before.directory
+        place = None if directory is None else before.directory
+        more = FormerEvent(tags=tuple(before.tags), at=before.at, directory=place)
         notes = self._leave_originals([before]) if expected == before.stamp else ()
         with verbs.former.edited(before.ref, before.stamp, before.message, more) as note:
             event = verbs.chronicle.edit_event(

@@ -6,12 +6,12 @@ preferences are one record of names and values, and no text.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from commonplace.core.clock import render_instant
+from commonplace.core.former_texts import FormerRecord
 from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, EditableText
 from commonplace.journals.memory.entry import (
@@ -107,14 +107,15 @@ class MemoryAmender(Struct, frozen=True):
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Give a record its former fields; see `verbs.amend.RestoresTexts`."""
         record = self._read(former.ref, expected)
-        fields = dict(former.more["fields"])
+        assert isinstance(former.more, FormerRecord)
+        fields = dict(former.more.fields)
         if isinstance(record, Preferences):  # a save adds flags; None removes one
             fields["flags"] = {**dict.fromkeys(record.flags), **fields["flags"]}
         draft = RecordDraft(
             kind=record.kind,
             fields=fields,
             ref_id=record.id,
-            at=datetime.fromisoformat(former.more["at"]),
+            at=former.more.at,
             expected=expected,
         )
         return self._save_over(record, draft)

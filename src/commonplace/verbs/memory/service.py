@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import find_zone, render_instant
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Lost, already_superseded
-from commonplace.core.former_texts import correct_latest
+from commonplace.core.former_texts import FormerRecord, correct_latest
 from commonplace.core.ports import Tallying
 from commonplace.core.redact import Screen
 from commonplace.core.text import opening
@@ -347,10 +347,8 @@ class MemoryService:
         if old is None:
             return self.store.save(draft)
         version = version_of(old)
-        more = {
-            "fields": {name: getattr(old, name) for name in FIELDS[old.kind]},
-            "at": old.at.isoformat(),
-        }
+        fields = {name: getattr(old, name) for name in FIELDS[old.kind]}
+        more = FormerRecord(fields=fields, at=old.at)
         at_once = partial(self._one_transaction, old.kind, old.id)
         with self.former.edited(old.ref, version, old.text, more, at_once=at_once) as note:
             saved = self.store.save(replace(draft, expected=draft.expected or version))

@@ -6,14 +6,13 @@ Never makes a text for a model; a rollup is never corrected, it follows what it 
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import Unavailable
-from commonplace.core.former_texts import correct_latest
+from commonplace.core.former_texts import FormerEntry, correct_latest
 from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, EditableText
 from commonplace.journals.timeline.entry import SUPERSEDES, id_of, names_of, ref_of, version_of
@@ -23,6 +22,7 @@ from commonplace.verbs.times import read_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
 
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
@@ -84,12 +84,13 @@ class TimelineAmender(Struct, frozen=True):
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Give an entry what it had, metadata and time too; see `verbs.amend.RestoresTexts`."""
+        assert isinstance(former.more, FormerEntry)
         return _edited(
             self.update(
                 id_of(former.ref),
                 content=former.text,
-                metadata=former.more["metadata"],
-                at=datetime.fromisoformat(former.more["at"]),
+                metadata=former.more.metadata,
+                at=former.more.at,
                 expected=expected,
             )
         )
@@ -109,7 +110,7 @@ class TimelineAmender(Struct, frozen=True):
         def updated() -> TimelineEntry:
             before = service.journal.read(entry_id)
             version = version_of(before)
-            more = {"metadata": before.metadata, "at": before.at.isoformat()}
+            more = FormerEntry(metadata=before.metadata, at=before.at)
             with service.former.edited(before.ref, version, before.content, more) as note:
                 entry = service.journal.update(
                     entry_id,
