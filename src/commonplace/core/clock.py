@@ -229,7 +229,9 @@ def period_key(start: datetime, level: Level, zone: tzinfo) -> str:
     match level:
         case "hour":
             local = to_local(start, zone)
-            return f"{day.isoformat()}T{local.hour:02d}{'b' if _is_repeated(local) else ''}"
+            # The clock showed this time before: `fold` alone says so of an offset's change.
+            again = local.fold == 1 and local.replace(fold=0).utcoffset() != local.utcoffset()
+            return f"{day.isoformat()}T{local.hour:02d}{'b' if again else ''}"
         case "day":
             return day.isoformat()
         case "week":
@@ -287,11 +289,6 @@ _PERIOD_KEY = re.compile(
     r"|-(?P<month>[0-9]{2})"
     r"(?:-(?P<day>[0-9]{2})(?:[Tt ](?P<hour>[0-9]{2})(?P<again>[bB])?(?::00)?)?)?)?"
 )
-
-
-def _is_repeated(local: datetime) -> bool:
-    """Whether the clock showed this time before: `fold` alone says so of an offset's change."""
-    return local.fold == 1 and local.replace(fold=0).utcoffset() != local.utcoffset()
 
 
 def parse_instant(text: str, zone: tzinfo) -> datetime:
@@ -381,9 +378,5 @@ def render_interval(interval: Interval, zone: tzinfo) -> str:
 
 
 def _render_offset(local: datetime) -> str:
-    offset = local.utcoffset()
-    return (
-        f"UTC{local.isoformat()[len(local.replace(tzinfo=None).isoformat()) :]}"
-        if offset
-        else "UTC"
-    )
+    plain = local.replace(tzinfo=None).isoformat()
+    return f"UTC{local.isoformat()[len(plain) :]}" if local.utcoffset() else "UTC"

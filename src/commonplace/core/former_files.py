@@ -62,9 +62,9 @@ class FormerFiles:
 
     def find(self, ref: str = "") -> list[FormerText]:
         """Those of an entry, or all; see the port."""
-        texts = (self._read(each) for each in self.list_ids())
+        texts, seen = map(self._read, self.list_ids()), self._journals
         asked = [each for each in texts if each is not None and ref in {"", each.ref}]
-        return [each for each in asked if self._is_seen(each)]
+        return [each for each in asked if seen is None or journal_of(each.ref) in seen]
 
     def write(self, former: FormerText) -> None:
         """Keep one, in place of the one of the same edit; see the port."""
@@ -85,9 +85,6 @@ class FormerFiles:
     def path(self, of: str) -> Path:
         """The file of an id."""
         return self.folder / f"{of}{_SUFFIX}"
-
-    def _is_seen(self, former: FormerText) -> bool:
-        return self._journals is None or journal_of(former.ref) in self._journals
 
     def _read(self, of: str) -> FormerText | None:
         """The former text in a file; None where the file is gone, or was not written by us."""

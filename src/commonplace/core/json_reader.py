@@ -87,7 +87,9 @@ class JsonReader:
             if self.begins() != '"':
                 raise self.fault("a name in quotes is missing.")
             name = self._raw()
-            self._sign(":")
+            if (sign := self.begins()) != ":":
+                raise self.fault(": is missing." if sign else "the JSON breaks off.")
+            self._at += 1
             self._is_taken = False
             yield str(name)
             if not self._is_taken:
@@ -146,11 +148,6 @@ class JsonReader:
             self._at += 1
             if sign == closes:
                 return
-
-    def _sign(self, sign: str) -> None:
-        if self.begins() != sign:
-            raise self.fault(f"{sign} is missing." if self.begins() else "the JSON breaks off.")
-        self._at += 1
 
     def _raw(self) -> Any:
         size = _CHUNK

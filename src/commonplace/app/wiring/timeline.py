@@ -63,10 +63,10 @@ class TimelineWiring:
             return None
         from commonplace.journals.timeline.feed import Feeding
 
-        return Feeding(self.journal, sources=self._fed_sources, openers=self._fed_pages)
-
-    def _fed_sources(self) -> list[Source]:
-        return list(found_entries(self._context.fed()))
+        fed = self._context.fed
+        return Feeding(
+            self.journal, sources=lambda: list(found_entries(fed())), openers=self._fed_pages
+        )
 
     def _fed_pages(self) -> dict[str, OpensRefs]:
         found: dict[str, OpensRefs] = {}

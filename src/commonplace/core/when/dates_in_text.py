@@ -134,10 +134,9 @@ def with_days(question: str) -> str:
 def _months(text: str) -> Iterator[str]:
     """The months that a text names without a day, or before one."""
     for found in _MONTH.finditer(text):
-        if found["y1"]:
-            yield f"{found['y1']}{int(found['m1']):02}"
-        else:
-            yield f"{found['y2']}{_MONTHS.index(found['m2'][:3].lower()) + 1:02}"
+        named = found["m2"]
+        month = _MONTHS.index(named[:3].lower()) + 1 if named else int(found["m1"])
+        yield f"{found['y1'] or found['y2']}{month:02}"
 
 
 def _parts(found: re.Match[str]) -> tuple[int, int, str]:

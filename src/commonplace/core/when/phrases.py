@@ -82,6 +82,7 @@ from commonplace.core.when.days import MONTHS, WEEKDAYS, Reading, TimeContext
 from commonplace.core.when.spans import SEASONS, ago_on_the_clock, ahead_on_the_clock, read_phrase
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime, tzinfo
 
 LONGEST_PHRASE = 200
@@ -151,12 +152,7 @@ def parse_ahead(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
 
 
 def _read_when(phrase: str, context: TimeContext) -> Interval:
-    text = _normal(phrase)
-    with within_calendar(phrase):
-        reading = read_phrase(text, context)
-        if reading:
-            return Interval(start=reading.start, end=reading.end)
-        return _read_two(text, context) or _read_range(text, phrase, context)
+    return _read(phrase, context, lambda x: Interval(start=x.start, end=x.end))
 
 
 def parse_since(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
@@ -231,11 +227,14 @@ def _read_until(phrase: str, context: TimeContext) -> datetime:
 
 
 def _read_bound(phrase: str, context: TimeContext) -> Interval:
+    return _read(phrase, context, lambda x: Interval(start=x.since, end=x.until))
+
+
+def _read(phrase: str, context: TimeContext, span: Callable[[Reading], Interval]) -> Interval:
     text = _normal(phrase)
     with within_calendar(phrase):
-        reading = read_phrase(text, context)
-        if reading:
-            return Interval(start=reading.since, end=reading.until)
+        if reading := read_phrase(text, context):
+            return span(reading)
         return _read_two(text, context) or _read_range(text, phrase, context)
 
 

@@ -119,7 +119,9 @@ class _Writer:
             case "repository":
                 self._add_repository(each, held)
             case "database":
-                self._add_database(each)
+                with self._temp() as temp:
+                    copy_database(each.path, temp)
+                    self._put(each.name, file_chunks(temp), os.stat(each.path), kind="database")
             case "file":
                 self._add_file(each)
             case "other":
@@ -136,11 +138,6 @@ class _Writer:
             hint="Try again when the program that writes to it has ended.",
             place=each.path,
         )
-
-    def _add_database(self, each: BackupItem) -> None:
-        with self._temp() as temp:
-            copy_database(each.path, temp)
-            self._put(each.name, file_chunks(temp), os.stat(each.path), kind="database")
 
     def _add_repository(self, each: BackupItem, held: contextlib.ExitStack) -> None:
         # Until the place is done: the work tree that follows is that of this commit.

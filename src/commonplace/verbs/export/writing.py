@@ -132,7 +132,7 @@ class ExportWriter:
             for each in items:
                 item = screened_item(each, self._screen)
                 write(render_line(item))
-                if (wanted := _page_of(item, self._zone)) != page:
+                if (wanted := f"{_day(item, self._zone)[:7]}.md") != page:  # a month's
                     page = wanted
                     pages.close()
                     name = f"{journal}/{prefix}{page}"
@@ -205,11 +205,6 @@ def write_export(
             raise
         sync_folder(target.parent)
         return made
-
-
-def _page_of(item: PortableItem, zone: tzinfo) -> str:
-    """The name of the page of an item's month."""
-    return f"{_day(item, zone)[:7]}.md"
 
 
 def _page_item(item: PortableItem, zone: tzinfo) -> Iterator[str]:
