@@ -36,6 +36,7 @@ _WORD = re.compile(r"\w+")
 _STEM, _ENDING = 4, 3
 """The shortest beginning and the longest ending of two forms of a word."""
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_HAS_HUMP = re.compile(r"[A-Z](?<=[a-z].)")  # its rarer part first: a quarter of the time
 _NAME = re.compile(r"[^\W_]+")
 # What is longer was encoded, not named: its parts would be noise.
 _LONGEST_NAME = 64
@@ -87,6 +88,8 @@ def words_text(text: str) -> str:
     A run's last character stands alone as well: a query of one character is a prefix, and would
     find it in no pair.
     """
+    if text.isascii():
+        return text.replace("\0", " ")
     composed = unicodedata.normalize("NFC", well_formed(text).replace("\0", " "))
     return _CJK_RUN.sub(
         lambda run: f" {' '.join(dict.fromkeys([*_pairs(run.group()), run.group()[-1]]))} ",
@@ -96,7 +99,7 @@ def words_text(text: str) -> str:
 
 def name_parts(text: str) -> str:
     """The words that names in camelCase are made of, spaced: "getUserName" gives get User Name."""
-    if _HUMP.search(text) is None:
+    if _HAS_HUMP.search(text) is None:
         return ""
     names = (name for name in _NAME.findall(text) if len(name) <= _LONGEST_NAME)
     return " ".join(_HUMP.sub(" ", name) for name in names if _HUMP.search(name))

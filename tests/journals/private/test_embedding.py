@@ -12,6 +12,7 @@ from tests.cases import cases
 
 from commonplace.journals.private.embedding import (
     Embedding,
+    find_fault,
     float32,
     parse_embedding,
     render_embedding,
@@ -159,6 +160,28 @@ def test_json_that_stricter_readers_refuse_is_read(content):
 def test_garbage_is_told_and_not_believed(content, reason):
     """None and the reason; nothing raises."""
     assert parse_embedding(content) == (None, reason)
+    assert find_fault(content) == reason
+
+
+@settings(deadline=None)  # a busy machine is no fault of the bit
+@given(st.data())
+def test_a_flipped_bit_is_judged_as_by_parsing(data):
+    """Of a file with one altered bit the fault is that for which it cannot be parsed, if any is."""
+    whole = render_embedding(_embedding(_vector(2.0**-20, -0.0625, 2.0**60), text="Größe")).encode()
+    place = data.draw(st.integers(0, 8 * len(whole) - 1))
+    content = bytearray(whole)
+    content[place // 8] ^= 1 << place % 8
+    assert find_fault(bytes(content)) == parse_embedding(bytes(content))[1]
+
+
+@cases(
+    ("key", "value"),
+    [("more", b"1"), ("more", b'"\xff"'), ("sections", b"5"), ("path", b'"\xff"'), ("text", b"7")],
+)
+def test_other_keys_are_judged_as_by_parsing(key, value):
+    """An unknown key is passed over, a text that is none is not, and no byte is let through."""
+    content = _file([0.1] * 384)[:-1] + f', "{key}": '.encode() + value + b"}"
+    assert find_fault(content) == parse_embedding(content)[1]
 
 
 @settings(deadline=None)  # a busy machine is no fault of the text

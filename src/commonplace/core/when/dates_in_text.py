@@ -23,7 +23,7 @@ _LONGEST_MONTH = 31
 _MONTHS_IN_YEAR = 12
 _BEFORE, _BEHIND = 24, 8
 """Characters of a date before its year, at most, and behind it with what must not follow."""
-YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
+YEAR = re.compile(r"(?:19|20)(?<![0-9]..)[0-9]{2}(?![0-9])", re.DOTALL)  # its rarer part first
 
 
 def _month(name: str) -> str:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 from array import array
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import DecodeError, Struct
-from msgspec.json import decode
+from msgspec import DecodeError, Meta, Struct
+from msgspec.json import Decoder, decode
 
 from commonplace.core.text import well_formed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 DIMENSIONS = 384
 _LARGEST = 3.4e38
@@ -128,13 +128,40 @@ def _usable_fields(content: bytes) -> tuple[dict[str, Any], str]:
     return (found, "") if isinstance(found.get("text"), str) else ({}, "holds no text")
 
 
+class _Usable(Struct, frozen=True, forbid_unknown_fields=True):
+    """A file that can be used and has no key that is not read: decoding it checks each number.
+
+    What is of no use here is read all the same: a flipped bit may lie there.
+    """
+
+    embedding: Annotated[
+        list[Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]],
+        Meta(min_length=DIMENSIONS, max_length=DIMENSIONS),
+    ]
+    text: str
+    sections: object = None
+    timestamp: object = None
+    path: object = None
+
+
+_USABLE = Decoder(_Usable)
+
+
 def find_fault(content: bytes) -> str:
-    """Why a file cannot be used; empty where it can."""
-    return _usable_fields(content)[1]
+    """Why a file cannot be used; empty where it can.
+
+    `doctor` asks this beside each entry: where it can, that takes half of what finding the reason
+    does.
+    """
+    try:
+        _USABLE.decode(content)
+    except (DecodeError, ValueError, RecursionError):
+        return _usable_fields(content)[1]
+    return ""
 
 
 def find_fault_at_a_glance(content: bytes) -> str:
-    """As `find_fault`, in a tenth of its time: what looks whole is not parsed."""
+    """As `find_fault`, in half of its time: what looks whole is not parsed."""
     numbers = content.partition(b"[")[2].partition(b"]")[0]
     looks_whole = (
         content.rstrip().endswith(b"}")
@@ -149,14 +176,9 @@ def _unusable(vector: object) -> str:
         return "holds no vector"
     if len(vector) != DIMENSIONS:
         return f"holds a vector of {len(vector)} numbers instead of {DIMENSIONS}"
-    return "" if is_usable(vector) else "holds a vector with something that is not a number"
-
-
-def is_usable(vector: Sequence[object]) -> bool:
-    """Whether these are 384 finite numbers that float32 can hold."""
-    is_of_numbers = len(vector) == DIMENSIONS and {*map(type, vector)} <= {int, float}
-    # No NaN is less than anything; `doctor` asks this of each number beside each entry.
-    return is_of_numbers and all(map(_LARGEST.__ge__, map(abs, vector)))  # type: ignore[arg-type]
+    # No NaN is less than anything.
+    fits = {*map(type, vector)} <= {int, float} and all(map(_LARGEST.__ge__, map(abs, vector)))
+    return "" if fits else "holds a vector with something that is not a number"
 
 
 def _read_json(content: bytes) -> object:
