@@ -23,7 +23,7 @@ MOST_LONG_FUNCTIONS = 30
 
 ROOMS = {
     "src/commonplace": 2500,
-    "src/commonplace/app": 5250,
+    "src/commonplace/app": 5350,
     "src/commonplace/config": 2000,
     "src/commonplace/core": 10800,
     "src/commonplace/db": 1250,
@@ -39,7 +39,7 @@ ROOMS = {
     "src/commonplace/index": 3250,
     "src/commonplace/inference": 3250,
     "src/commonplace/journals": 250,
-    "src/commonplace/journals/chronicle": 5250,
+    "src/commonplace/journals/chronicle": 5450,
     "src/commonplace/journals/git": 2750,
     "src/commonplace/journals/memory": 1750,
     "src/commonplace/journals/notebook": 6760,
@@ -61,7 +61,7 @@ ROOMS = {
     "src/commonplace/verbs/timeline": 2550,
     "src/commonplace/verbs/today": 800,
     "src/commonplace/verbs/transcripts": 1250,
-    "server/src/commonplace_server": 9250,
+    "server/src/commonplace_server": 9400,
     "chroma/src/commonplace_chroma": 750,
     "testing/src/commonplace_testing": 2000,
 }
