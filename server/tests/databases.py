@@ -24,19 +24,16 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from commonplace.core.files import locked
-from commonplace.db.migrate import list_migrations
 from commonplace_server.index.index import TABLES, PostgresIndex
 from commonplace_server.postgres.database import Postgres, refuse_unguarded
 from commonplace_server.postgres.migrate import migrate_postgres
+from commonplace_server.wiring.schema import list_series
 
 _FOLDER = "CP_TEST_POSTGRES"
 _GIVEN_NAME = "CP_TEST_DATABASE_ADMIN_URL"
 _GIVEN = os.environ.get(_GIVEN_NAME) or os.environ.get("COMMONPLACE_DATABASE_ADMIN_URL", "")
 
-SERIES = {
-    "records": list_migrations("commonplace_server.records"),
-    "index": list_migrations("commonplace_server.index"),
-}
+SERIES = list_series()
 
 
 def address(url, *, role, name):

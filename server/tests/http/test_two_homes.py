@@ -72,7 +72,7 @@ def test_a_second_home_is_refused_by_the_name_of_the_first(other):
             assert server.end() == 0
     said = refused(COMMONPLACE_HOME=str(other))
     assert "another home" in said
-    assert "--memory-only" in said
+    assert "--shared-only" in said
     assert "are those of this home" in run("doctor").output
     assert f"another home, {home()}" in run("doctor", env={"COMMONPLACE_HOME": str(other)}).output
 
@@ -86,17 +86,20 @@ def test_a_home_takes_the_place_of_one_that_is_gone(other):
     assert str(other) in refused()
 
 
-def test_memory_alone_is_served_from_any_home(other):
+def test_what_lies_in_the_database_is_served_from_any_home(other):
     """No other tool is there, whatever the token names, and no page; nothing is claimed."""
     with serve() as first:
         kept = facts("memory", "save", "todo", "buy cables", "--user", "ann")["ref"]
         token = token_for("ann")
-        narrow = token_for("ann", toolsets=("chronicle",))
+        narrow = token_for("ann", toolsets=("notebook",))
+        # Whose chronicle is the machine user's own, which lies on each machine's disk.
+        own = token_for("me")
         shutil.copy(home() / "tokens.json", other)
-        with serve("--memory-only", COMMONPLACE_HOME=str(other)) as second:
+        with serve("--shared-only", COMMONPLACE_HOME=str(other)) as second:
             offered = tools(second, token)
-            assert {"memory_search", "memory_save"} <= offered
-            assert all(name.startswith("memory_") for name in offered)
+            assert {"memory_search", "memory_save", "add_entry", "search_entries"} <= offered
+            assert "recall" not in offered
+            assert all(name.startswith("memory_") for name in tools(second, own))
             with Raw(second.url, token) as raw:
                 raw.handshake()
                 assert kept in raw.call("memory_list", kind="todo").text
@@ -108,14 +111,63 @@ def test_memory_alone_is_served_from_any_home(other):
     assert str(home()) in refused(COMMONPLACE_HOME=str(other))
 
 
-def test_memory_alone_needs_a_database(monkeypatch):
+def test_what_is_shared_needs_a_database(monkeypatch):
     """Without one there is nothing that two homes could share."""
     monkeypatch.delenv("COMMONPLACE_DATABASE_URL")
-    assert "No database" in run("serve", "--memory-only").output
+    assert "No database" in run("serve", "--shared-only").output
     monkeypatch.setenv("COMMONPLACE_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/x")
-    done = run("serve", "--memory-only", "--toolsets", "chronicle")
-    assert "chronicle" in done.output
+    done = run("serve", "--shared-only", "--toolsets", "notebook")
+    assert "notebook" in done.output
     assert done.exit_code == 2
+
+
+def test_a_chronicle_is_one_on_two_servers(other, database):
+    """What is logged, superseded, let expire or forgotten through one is so through the other."""
+    token, stranger = token_for("ann"), token_for("bob")
+    shutil.copy(home() / "tokens.json", other)
+    with (
+        serve("--toolsets", "all") as first,
+        # An older spelling of the same.
+        serve("--memory-only", COMMONPLACE_HOME=str(other)) as second,
+        Raw(first.url, token) as one,
+        Raw(second.url, token) as two,
+        Raw(second.url, stranger) as his,
+    ):
+        for each in (one, two, his):
+            each.handshake()
+        ref = called(one, "add_entry", message="the quokka gate is open", tags=["gate"])["ref"]
+        assert shown(two, "list_entries") == ["the quokka gate is open"]
+        assert shown(two, "search_entries", text="quokka gate") == ["the quokka gate is open"]
+        assert shown(his, "list_entries") == shown(his, "search_entries", text="quokka") == []
+        called(one, "amend", ref=ref, text="the quokka gate is shut")
+        assert shown(two, "search_entries", text="quokka gate") == ["the quokka gate is shut"]
+        new = called(two, "add_entry", message="the quokka gate is gone", supersedes=ref)["ref"]
+        assert new in one.call("open_ref", ref=ref).text
+        called(one, "amend", ref=new, delete=True)
+        called(two, "add_entry", message="a secret of the harbour", expires="in 3 days")
+        assert shown(one, "list_entries") == ["a secret of the harbour", "the quokka gate is shut"]
+        with psycopg.connect(database.admin_url) as conn:
+            conn.execute("UPDATE wb_times SET expires_at = now() - interval '1 second'")
+        assert shown(two, "list_entries") == ["the quokka gate is shut"]
+        assert shown(one, "search_entries", text="secret harbour") == []
+        with psycopg.connect(database.admin_url) as conn:
+            assert conn.execute("SELECT body FROM cp_entries").fetchall() == [
+                ("the quokka gate is shut",)
+            ]
+        assert [each.end() for each in (first, second)] == [0, 0]
+
+
+def called(raw, tool, **given):
+    """What a tool answered beside its text."""
+    lines = [x.removeprefix("data: ") for x in raw.call(tool, **given).text.splitlines()]
+    result = json.loads(next(x for x in reversed(lines) if "{" in x))["result"]
+    assert not result.get("isError"), result
+    return result["structuredContent"]
+
+
+def shown(raw, tool, **given):
+    """The messages of the entries that a tool showed."""
+    return [each["message"] for each in called(raw, tool, **given)["entries"]]
 
 
 def test_while_the_database_is_away_the_served_home_alone_is_served(other, database, monkeypatch):
@@ -138,7 +190,7 @@ def test_a_revoked_token_is_refused_by_every_server(other, database):
     there = TokenFile(other, clock=utc_now)
     there.revoke(ids[0])
     with (
-        serve("--memory-only", COMMONPLACE_HOME=str(other)) as second,
+        serve("--shared-only", COMMONPLACE_HOME=str(other)) as second,
         serve() as first,
     ):
         both = (first, second)

@@ -25,7 +25,8 @@ from commonplace_server.records.upkeep import MemoryUpkeep
 from commonplace_server.wiring.memories import open_worker
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.worker import numbers
-from commonplace_server.worker.filing import LeasedRecords, changes_now
+from commonplace_server.worker.changes import changes_now
+from commonplace_server.worker.filing import LeasedRecords
 from commonplace_server.worker.word_filing import WordFiling
 from commonplace_server.worker.worker import MemoryWorker
 from commonplace_testing import HashingEncoder, ReadySlot
@@ -86,7 +87,7 @@ def parts(pool, world):
     return {
         "backlog": MemoryBacklog(pool),
         "upkeep": MemoryUpkeep(pool, tables=TABLES, clock=world.clock),
-        "store_of": lambda owner: MemoryPostgres(pool, owner=owner),
+        "read_of": lambda owner: partial(changes_now, MemoryPostgres(pool, owner=owner)),
         "index_of": PostgresIndex(pool).of_owner,
         "encoder": ReadySlot(HashingEncoder()),
     }
@@ -359,7 +360,7 @@ class TestFiling:
                 )
                 assert filing.refresh(0.0)
         else:
-            lots = LeasedRecords(store_of=parts["store_of"], index_of=parts["index_of"])
+            lots = LeasedRecords(read_of=parts["read_of"], index_of=parts["index_of"])
             leased = parts["backlog"].lease(9, encoder=OLD, seconds=60)
             tasks, _ = lots.read(leased)
             others_do()
@@ -484,7 +485,7 @@ def test_what_is_encoded_stays_leased(world, parts):
 
 
 @pytest.mark.parametrize("by_search", [False, True])
-def test_few_records_are_read_at_a_time(world, parts, monkeypatch, by_search):
+def test_few_records_are_read_at_a_time(world, pool, parts, monkeypatch, by_search):
     """Two at a time, of which one is as much as is filed: each lot is filed before the next."""
     for number in range(6):
         world.open("ann").save_todo(f"harbour {number}")
@@ -508,8 +509,11 @@ def test_few_records_are_read_at_a_time(world, parts, monkeypatch, by_search):
                 pass
         assert sizes == [(2, 6), (2, 4), (2, 2)]
     else:
-        store_of = parts["store_of"]
-        worker = MemoryWorker(**{**parts, "store_of": lambda owner: counting(store_of(owner))})
+
+        def read_of(owner):
+            return partial(changes_now, counting(MemoryPostgres(pool, owner=owner)))
+
+        worker = MemoryWorker(**{**parts, "read_of": read_of})
         assert worker.work() == 6
         assert sizes
         assert {count for count, _ in sizes} <= {1, 2}

@@ -137,13 +137,20 @@ class App(OwnerContext):
 
     def toolset(self, name: str) -> Toolset:
         """The toolset of a name in the table, whether or not the settings ask for it."""
-        within: TimesWithin = "file" if name in WITHOUT_MEMORY else "all"
+        asks_database = name not in WITHOUT_MEMORY or name in self._shared_names
+        within: TimesWithin = "all" if asks_database else "file"
         return self._made(name).prepared(
             before=lambda: self._prepare(self.finish_forgetting(within=within)),
             before_writes=lambda: self._prepare(self.sweep_expired(within=within)),
             names_behind=self.names_behind,
             expiring=self.write_expiring,
         )
+
+    @locked_cached_property
+    def _shared_names(self) -> frozenset[str]:
+        """The toolsets of the journals that lie in a database."""
+        shared = self.shared.journals_in_database(self.settings.owner)
+        return frozenset(x for row in JOURNALS if row.name in shared for x in row.toolsets)
 
     def _prepare(self, notes: Sequence[str]) -> Sequence[str]:
         """The notes for a tool's answer: on what was forgotten before it, and on what is gone."""

@@ -25,7 +25,7 @@ def backup_places(app: App) -> tuple[BackupPlace, ...]:
     home = Path(os.path.realpath(app.settings.home))
     named = [
         BackupPlace(root="private", path=app.private.journal.roots[0].path),
-        BackupPlace(root="chronicle", path=app.chronicle.journal.store.path),
+        BackupPlace(root="chronicle", path=app.chronicle.journal.path),
         BackupPlace(root="notebook", path=app.settings.notebook.path or app.folder / "notebook"),
         BackupPlace(root="settings", path=user_file()),
     ]
@@ -48,7 +48,7 @@ def left_out_of_backups(app: App) -> list[str]:
         if folder != app.folder:
             left_out += recovery.copy_all()
     if app.settings.database.url:
-        left_out.append("Memories in Postgres: back the database up with pg_dump.")
+        left_out.append("What lies in Postgres: back the database up with pg_dump.")
     return left_out
 
 

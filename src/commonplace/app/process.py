@@ -36,6 +36,12 @@ if TYPE_CHECKING:
 DEFAULT_VECTORS = "numpy"
 """What finds the nearest vectors where the settings' own choice cannot be had."""
 
+IN_DATABASE = ("memory", "chronicle")
+"""The journals of a served user that lie in the database which the settings name."""
+
+OF_EVERYBODY = ("memory",)
+"""Those of them that are the machine's own owner's too: all else of theirs other programs use."""
+
 SERVED = "served"
 """The folder, in an owner's, of what depends on journals that are served to that owner alone."""
 
@@ -123,6 +129,12 @@ class ProcessContext:
         if self.serves_owners and owner != self.settings.owner:
             return []
         return sorted(each for each in users.glob("*") if each.name != own and each.is_dir())
+
+    def journals_in_database(self, owner: str) -> tuple[str, ...]:
+        """Which journals of an owner lie in the database that the settings name, if they do."""
+        if self.settings.database.url is None:
+            return ()
+        return OF_EVERYBODY if owner == self.settings.owner else IN_DATABASE
 
     @property
     def common_journals(self) -> tuple[str, ...]:

@@ -298,27 +298,6 @@ def test_many_entries_in_odd_order_are_listed_in_order(path):
     assert messages(chronicle, limit=301) == ["newest", *expected]
 
 
-def test_tags_choose_entries_in_any_case(path):
-    """Plain ones any of, `+` required, `-` excluded; counted by frequency, then name."""
-    chronicle = opened(path)
-    for number, tags in enumerate([["Work", "go"], ["work"], ["WORK", "rust"], ["rust"], []]):
-        chronicle.add_event(f"m{number}", tags=tags, at=NOW + timedelta(minutes=number))
-    assert messages(chronicle, tags=["work"]) == ["m2", "m1", "m0"]
-    assert messages(chronicle, tags=["go", "RUST"]) == ["m3", "m2", "m0"]
-    assert messages(chronicle, tags=["+work", "+rust"]) == ["m2"]
-    assert messages(chronicle, tags=["work", "-rust"]) == ["m1", "m0"]
-    assert messages(chronicle, tags=["-work"]) == ["m4", "m3"]
-    assert messages(chronicle, tags=["nobody's"]) == []
-    assert [(x.tag, x.count) for x in chronicle.list_tags()] == [
-        ("WORK", 3),
-        ("rust", 2),
-        ("go", 1),
-    ]
-    assert chronicle.list_tags()[0].spellings == ("WORK", "Work", "work")
-    with pytest.raises(Invalid, match="Invalid tags"):
-        chronicle.list_events(tags=["+"])
-
-
 @pytest.mark.parametrize(
     ("generation", "expected"),
     [
@@ -346,25 +325,6 @@ def test_the_same_key_is_one_entry(path):
     assert not chronicle.add_event("once").repeated
     assert len(chronicle.list_events().events) == 3
     assert uuid.UUID(first.event.id)
-
-
-def test_an_entry_is_found_by_the_beginning_of_its_id(path):
-    """One that only it has; several are named; a prefix never reads as a pattern."""
-    ids = iter(["aaaa-1", "aaab-2", "bbbb-3"])
-    chronicle = opened(path, new_id=lambda: next(ids))
-    for message in "xyz":
-        chronicle.add_event(message)
-    assert chronicle.read_event("b").message == "z"
-    assert chronicle.read_event("chronicle:AAAB").message == "y"
-    with pytest.raises(Invalid, match="Several entries") as raised:
-        chronicle.read_event("aaa")
-    assert raised.value.hint == "Give more of it, as in chronicle:aaaa-1 or chronicle:aaab-2."
-    for nothing in ("zzz", "aaaa-1-more", "%", "a_", "'", "bbbb-3\U0010ffff"):
-        with pytest.raises((NotFound, Invalid)):
-            chronicle.read_event(nothing)
-    for hostile in ("", "chronicle:", "a\nb", "x" * 500):
-        with pytest.raises(Invalid, match="Invalid id"):
-            chronicle.read_event(hostile)
 
 
 def test_an_edit_changes_what_it_names_and_nothing_else(path):
@@ -445,12 +405,6 @@ def test_what_cannot_be_logged_is_named(arguments, named, path):
     with pytest.raises(Invalid, match=f"Invalid {named}: "):
         opened(path).add_event(**arguments)
     assert not path.exists()
-
-
-def test_tags_are_trimmed_and_told_apart_by_more_than_case(path):
-    """Empty ones go, the first spelling of equal ones stays."""
-    event = opened(path).add_event("x", tags=[" Work ", "", "work", "a  b", "A b", " \t"]).event
-    assert event.tags == ("Work", "a b")
 
 
 def test_rows_that_are_no_entries_are_passed_over(path):

@@ -16,7 +16,6 @@ from tests.sampled import sampled
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Unavailable
 from commonplace.core.project_folders import ProjectFolders
-from commonplace.core.values import Interval
 from commonplace.journals.chronicle.journal import Author, ChronicleJournal
 from commonplace.journals.chronicle.markdown_tree import parse_file, render_file
 from commonplace.journals.chronicle.places import ChroniclePlace
@@ -119,28 +118,11 @@ def test_an_entry_is_written_as_chronicle_writes_one(folder):
     assert (folder / name).stat().st_mode & 0o777 == 0o600
 
 
-def test_the_verbs_hold_for_a_tree(folder):
-    """Keys, prefixes, pages, tags, edits: as over a database."""
-    minutes = iter(range(100))
-    chronicle = opened(folder, clock=lambda: NOW + timedelta(minutes=next(minutes)))
-    first = chronicle.add_event("one", tags=["Work"], idempotency_key="k")
-    again = chronicle.add_event("two", idempotency_key="k")
-    assert again.repeated
-    assert again.event == first.event
-    second = chronicle.add_event("two", tags=["work", "go"]).event
-    page = chronicle.list_events(limit=1)
-    assert [x.message for x in page.events] == ["two"]
-    assert [x.message for x in chronicle.list_events(cursor=page.cursor).events] == ["one"]
-    assert [x.message for x in chronicle.list_events(tags=["+work", "-go"]).events] == ["one"]
-    assert [x.message for x in chronicle.list_events(within=Interval(end=second.at)).events] == [
-        "one"
-    ]
-    assert [(x.tag, x.count) for x in chronicle.list_tags()] == [("Work", 2), ("go", 1)]
-    assert chronicle.read_event(first.event.id[:10]).message == "one"
-    edited = chronicle.edit_event(first.event.id, message="one more", expected=first.event.stamp)
-    assert (edited.id, edited.at, edited.tags) == (first.event.id, first.event.at, ("Work",))
-    with pytest.raises(Conflict):
-        chronicle.delete_event(edited.id, expected=first.event.stamp)
+def test_a_file_lies_in_the_folder_of_its_day(folder):
+    """An edit of the time moves it there; with the last file of a day its folder goes."""
+    chronicle = opened(folder)
+    first, second = chronicle.add_event("one").event, chronicle.add_event("two").event
+    chronicle.edit_event(first.id, message="one more")
     chronicle.edit_event(second.id, at=NOW - timedelta(days=40))
     assert [x.partition("-")[0] for x in files(folder)] == [
         ".lock",
@@ -149,7 +131,7 @@ def test_the_verbs_hold_for_a_tree(folder):
     ]
     chronicle.delete_event(second.id)
     assert not (folder / "2026" / "10").exists()
-    assert chronicle.delete_event(edited.id).message == "one more"
+    assert chronicle.delete_event(first.id).message == "one more"
     assert files(folder) == [".lock"]
 
 

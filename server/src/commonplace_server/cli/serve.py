@@ -33,7 +33,10 @@ ADDRESS = "127.0.0.1:8765"
 @setting_option("read_only", is_flag=True, help="Offer no tool that writes.")
 @setting_option("structured", is_flag=True, help="Send JSON beside the text of every result.")
 @click.option(
-    "--memory-only", is_flag=True, help="Serve memory alone, as a second home of a database may."
+    "--shared-only",
+    "--memory-only",
+    is_flag=True,
+    help="Serve only what lies in the database, as a second home of it may.",
 )
 @click.option(
     "--claim",
@@ -42,18 +45,18 @@ ADDRESS = "127.0.0.1:8765"
 )
 @json_option
 def serve(
-    *, http: str, hosts: tuple[str, ...], memory_only: bool, claim: bool, as_json: bool
+    *, http: str, hosts: tuple[str, ...], shared_only: bool, claim: bool, as_json: bool
 ) -> None:
     """Serve MCP clients over HTTP, many users at once.
 
     Each token opens the journals of one user: see `commonplace tokens`. While there are no tokens,
     only this machine is served, as its owner. Timelines are rolled up when they are due. Of several
-    homes that share a database of memories, one alone serves its journals.
+    homes that share a database, one alone serves the journals that lie on its disk.
     """
-    if memory_only and claim:
+    if shared_only and claim:
         raise Invalid(
-            "Both --memory-only and --claim are given.",
-            hint="Leave one out: with memory alone no home's journals are served.",
+            "Both --shared-only and --claim are given.",
+            hint="Leave one out: with the first no journal of this home is served.",
         )
     from commonplace.doors.logs import set_up_logging
     from commonplace_server.http.start import start
@@ -70,7 +73,7 @@ def serve(
         http,
         hosts=hosts,
         user_home=home_folder(),
-        memory_only=memory_only,
+        shared_only=shared_only,
         claim=claim,
         ready=ready,
     )

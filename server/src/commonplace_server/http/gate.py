@@ -20,7 +20,7 @@ from commonplace_server.http.page import page_headers, render_page, wants_page
 from commonplace_server.scope import STREAM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from commonplace.core.clock import Clock
     from commonplace.doors.host_names import HostNames
@@ -88,6 +88,8 @@ class Offer(Struct, frozen=True, kw_only=True):
         usual: The toolsets of a token that names none.
         may_write: False where no tool that writes is offered.
         has_pages: Whether browsers see the journals at `/web`.
+        of_others: Those of these toolsets that are for other owners than the machine's own, whose
+            journals of that kind lie on its disk.
     """
 
     owner: str
@@ -95,6 +97,12 @@ class Offer(Struct, frozen=True, kw_only=True):
     usual: tuple[str, ...]
     may_write: bool
     has_pages: bool = True
+    of_others: frozenset[str] = frozenset()
+
+    def toolsets_of(self, owner: str, asked: Collection[str]) -> tuple[str, ...]:
+        """Those that an owner is offered of some."""
+        withheld = self.of_others if owner == self.owner else ()
+        return tuple(x for x in self.toolsets if x in asked and x not in withheld)
 
 
 class Refusal(Exception):
@@ -192,7 +200,10 @@ class Authenticator:
             raise _unauthorized("A token is needed.")
         offer = self._offer
         return Caller(
-            token_id="", owner=offer.owner, toolsets=offer.usual, may_write=offer.may_write
+            token_id="",
+            owner=offer.owner,
+            toolsets=offer.toolsets_of(offer.owner, offer.usual),
+            may_write=offer.may_write,
         )
 
     def _caller(self, token: Token) -> Caller:
@@ -201,7 +212,7 @@ class Authenticator:
         return Caller(
             token_id=token.id,
             owner=token.owner,
-            toolsets=tuple(name for name in offer.toolsets if name in asked),
+            toolsets=offer.toolsets_of(token.owner, asked),
             may_write=token.may_write and offer.may_write,
         )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from commonplace.app import App, Apps
+from commonplace.app.process import IN_DATABASE, OF_EVERYBODY
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.journals.table import DEFAULT, JOURNALS, TOOLSETS
@@ -40,7 +41,7 @@ def start(
     *,
     hosts: Sequence[str],
     user_home: Path | None,
-    memory_only: bool = False,
+    shared_only: bool = False,
     claim: bool = False,
     ready: Callable[[str], None],
 ) -> None:
@@ -51,7 +52,7 @@ def start(
         address: Where to listen, such as `127.0.0.1:8765`.
         hosts: Other names of the server, as behind a proxy.
         user_home: The home folder; None for a user who has none.
-        memory_only: Whether memory alone is served, as from a second home of a database.
+        shared_only: Whether only what lies in the database is served, as from a second home of it.
         claim: Whether this home takes the place of another that was served with its database.
         ready: Called with the URL for clients, once they can connect.
 
@@ -64,7 +65,7 @@ def start(
     where = parse_address(address, hosts)
     tokens = TokenFile(settings.home, clock=utc_now)
     check_access(where, tokens)
-    offer = _offer(settings, memory_only=memory_only)
+    offer = _offer(settings, shared_only=shared_only)
     served = replace(settings, toolsets=offer.toolsets)
     apps = Apps(served, user_home=user_home)
     apps.shared.encoder.start()
@@ -72,7 +73,7 @@ def start(
     sample = App(whole, user_home=None, shared=apps.shared).toolsets()
     from commonplace_server.http.server import HttpDoor
 
-    agreeing = _agreeing(settings, tokens, memory_only=memory_only, claim=claim)
+    agreeing = _agreeing(settings, tokens, shared_only=shared_only, claim=claim)
     with agreeing as (sharing, find_database):
         HttpDoor(
             apps=apps,
@@ -85,7 +86,7 @@ def start(
             limits=_limits(served.serve),
             background_tasks=[
                 *sharing,
-                *_background_tasks(served, apps, rolls_up=not memory_only),
+                *_background_tasks(served, apps, rolls_up=not shared_only),
             ],
             encoder=apps.shared.encoder,
             find_database=find_database,
@@ -101,11 +102,11 @@ def _limits(settings: ServeSettings) -> Limits:
     )
 
 
-def _offer(settings: Settings, *, memory_only: bool) -> Offer:
+def _offer(settings: Settings, *, shared_only: bool) -> Offer:
     """What callers may have at most. Raises: Invalid."""
     chosen = settings.origins.get("toolsets", "default") != "default"
-    if memory_only:
-        offered = usual = _of_memory(settings, chosen=chosen)
+    if shared_only:
+        offered = usual = _in_database(settings, chosen=chosen)
     else:
         offered = settings.toolsets if chosen else TOOLSETS
         usual = settings.toolsets if chosen else (DEFAULT,)
@@ -114,32 +115,39 @@ def _offer(settings: Settings, *, memory_only: bool) -> Offer:
         toolsets=offered,
         usual=usual,
         may_write=not settings.read_only,
-        has_pages=not memory_only,
+        has_pages=not shared_only,
+        of_others=frozenset(_toolsets_of(IN_DATABASE)) - frozenset(_toolsets_of(OF_EVERYBODY))
+        if shared_only
+        else frozenset(),
     )
 
 
-def _of_memory(settings: Settings, *, chosen: bool) -> tuple[str, ...]:
-    """The toolsets that are offered where memory alone is. Raises: Invalid."""
+def _toolsets_of(journals: Sequence[str]) -> tuple[str, ...]:
+    return tuple(x for row in JOURNALS if row.name in journals for x in row.toolsets)
+
+
+def _in_database(settings: Settings, *, chosen: bool) -> tuple[str, ...]:
+    """The toolsets that are offered where only what lies in a database is. Raises: Invalid."""
     if settings.database.url is None:
         raise Invalid(
-            "No database is named: without one each home has memories of its own.",
-            hint="Set COMMONPLACE_DATABASE_URL, or leave out --memory-only.",
+            "No database is named: without one each home has journals of its own.",
+            hint="Set COMMONPLACE_DATABASE_URL, or leave out --shared-only.",
         )
-    ours = next(row.toolsets for row in JOURNALS if row.name == "memory")
+    ours = _toolsets_of(IN_DATABASE)
     if not chosen:
         return ours
     others = ", ".join(x for x in settings.toolsets if x not in ours)
     if others:
         raise Invalid(
-            f"Not a toolset of memory: {others}.",
-            hint=f"With --memory-only use some of {', '.join(ours)}.",
+            f"Not a toolset of what lies in the database: {others}.",
+            hint=f"With --shared-only use some of {', '.join(ours)}.",
         )
     return settings.toolsets
 
 
 @contextmanager
 def _agreeing(
-    settings: Settings, tokens: TokenFile, *, memory_only: bool, claim: bool
+    settings: Settings, tokens: TokenFile, *, shared_only: bool, claim: bool
 ) -> Iterator[tuple[list[BackgroundTask], Callable[[], Mapping[str, str]]]]:
     """Agree with the other servers of a database, where there is one.
 
@@ -154,11 +162,11 @@ def _agreeing(
     from commonplace_server.wiring.servers import claim_home, look_at_database, open_servers
 
     with open_servers(settings) as servers:
-        if not memory_only:
+        if not shared_only:
             claim_home(settings, servers, instead=claim)
         sharing = RevocationSharing(tokens, servers)
         sharing.share()
-        serves_home = not memory_only
+        serves_home = not shared_only
         watch = DatabaseWatch(lambda: look_at_database(settings, servers, serves_home=serves_home))
         yield [sharing, watch], watch.find
 

@@ -1,6 +1,6 @@
-"""Owns the former texts of records on Postgres: what edits replaced, beside the records.
+"""Owns the former texts of entries on Postgres: what edits replaced, beside the entries.
 
-Never judges which are kept, or for how long, and never keeps one of a record that is gone.
+Never judges which are kept, or for how long, and never keeps one of an entry that is gone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from commonplace.core.owner_folders import parse_owner
 from commonplace.db.queries import read_queries
 from commonplace_server.postgres.database import statement
 from commonplace_server.postgres.text_lists import Texts
-from commonplace_server.records.times import columns_of_refs, name_of
+from commonplace_server.records.line_names import columns_of_refs, kinds_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,25 +31,27 @@ def query(name: str) -> sql.SQL:
 
 
 class MemoryFormerTexts:
-    """Former texts of one user's records; implements `core.former_texts.TakesOverFormerTexts`.
+    """Former texts of a user's entries; implements `core.former_texts.TakesOverFormerTexts`.
 
     Args:
         database: Shared by all users of the process; its owner closes it.
-        owner: Whose records.
+        owner: Whose entries.
+        journal: Of which journal.
     """
 
-    def __init__(self, database: Postgres, *, owner: str) -> None:
+    def __init__(self, database: Postgres, *, owner: str, journal: str = "memory") -> None:
         self._database = database
         self._owner = parse_owner(owner)
+        self._kinds = kinds_of(journal)
 
     def list_ids(self) -> list[str]:
         """The ids of all, the newest edit first; see the port."""
-        return [of for (of,) in self._ask("former_ids")]
+        return [of for (of,) in self._ask("former_ids", kinds=Texts(self._kinds))]
 
     def find(self, ref: str = "") -> list[FormerText]:
         """Those of a record, or all; see the port."""
         if not ref:
-            rows = self._ask("former_all")
+            rows = self._ask("former_all", kinds=Texts(self._kinds))
         else:
             rows = self._ask("former_of", **_named(ref)) if name_of(ref) else []
         texts = (parse_former(content) for (content,) in rows)

@@ -1,12 +1,14 @@
 -- The queries of a user's former texts: what edits of records replaced.
 
 -- name: former_ids
--- The ids of all, the newest edit first.
-SELECT id FROM wb_former WHERE user_id = %(user_id)s ORDER BY id DESC;
+-- The ids of all of a journal, the newest edit first.
+SELECT id FROM wb_former
+WHERE user_id = %(user_id)s AND kind = ANY (%(kinds)s::text[]) ORDER BY id DESC;
 
 -- name: former_all
--- All, the newest edit first.
-SELECT content FROM wb_former WHERE user_id = %(user_id)s ORDER BY id DESC;
+-- All of a journal, the newest edit first.
+SELECT content FROM wb_former
+WHERE user_id = %(user_id)s AND kind = ANY (%(kinds)s::text[]) ORDER BY id DESC;
 
 -- name: former_of
 -- Those of one record.

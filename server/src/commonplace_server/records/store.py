@@ -24,11 +24,10 @@ from commonplace.journals.memory.entry import (
     not_found,
     parse_id,
     parse_kind,
-    parse_ref,
     refuse_other_version,
 )
 from commonplace.journals.memory.journal import CALLS_KEPT
-from commonplace.journals.memory.records import KINDS, PREFERENCES_ID, KindCount, Saved, ref_of
+from commonplace.journals.memory.records import KINDS, PREFERENCES_ID, KindCount, Saved
 from commonplace.journals.memory.rows import (
     call_of,
     id_of,
@@ -40,6 +39,7 @@ from commonplace.journals.memory.rows import (
 )
 from commonplace_server.postgres.database import statement
 from commonplace_server.postgres.text_lists import Texts
+from commonplace_server.records.line_names import columns_of_refs, name_of, ref_of_line
 from commonplace_server.records.outbox import OutboxLine
 
 if TYPE_CHECKING:
@@ -227,15 +227,14 @@ class MemoryPostgres:
 
     def to_erase(self) -> tuple[str, ...]:
         """Refs of what is deleted and not yet out of the index; see the port."""
-        return tuple(ref_of(kind, ref_id) for kind, ref_id in self._ask("to_erase"))
+        return tuple(ref_of_line(kind, ref_id) for kind, ref_id in self._ask("to_erase"))
 
     def erased(self, refs: Sequence[str]) -> bool:
         """The index holds no word of these; see the port. Raises: Unavailable.
 
         The server keeps what is deleted, unseen, until the worker has it vacuumed.
         """
-        named = [parse_ref(ref) for ref in refs]
-        given = {"kinds": [kind for kind, _ in named], "ids": [ref_id for _, ref_id in named]}
+        given = columns_of_refs(filter(None, map(name_of, refs)))
         with self._database.owner_transaction(self._owner, commit="soon") as conn:
             conn.execute(query("erased"), {"user_id": self._owner, **given})
         return True

@@ -1,6 +1,6 @@
-"""Owns when records on Postgres expire, and since when they are replaced by one that is gone.
+"""Owns when entries on Postgres expire, and since when they are replaced by one that is gone.
 
-Holds refs and times, and never a word of a record.
+Holds refs and times, and never a word of an entry.
 """
 
 from __future__ import annotations
@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import sql
 
+from commonplace.core.former_texts import journal_of
 from commonplace.core.owner_folders import parse_owner
 from commonplace.db.queries import read_queries
-from commonplace.journals.memory.entry import may_be_id
-from commonplace.journals.memory.records import JOURNAL, KINDS, ref_of
+from commonplace.journals.memory.records import JOURNAL
 from commonplace_server.postgres.database import statement
-from commonplace_server.postgres.text_lists import Texts
+from commonplace_server.records.line_names import (
+    OTHER_JOURNALS,
+    columns_of_refs,
+    name_of,
+    ref_of_line,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from commonplace.core.time_book import TimeColumn
     from commonplace_server.postgres.database import Connection, Postgres
@@ -35,22 +40,31 @@ def query(name: str, column: TimeColumn) -> sql.Composed:
 
 
 class MemoryTimes:
-    """One kind of time of one user's records; implements `KeepsTimes`. Thread-safe.
+    """One kind of time of one user's entries; implements `KeepsTimes`. Thread-safe.
 
     Args:
         database: Shared by all users of the process; its owner closes it.
-        owner: Whose records.
+        owner: Whose entries.
         column: Which kind of time.
+        journals: Of which journals, whose entries lie in the database.
     """
 
-    def __init__(self, database: Postgres, *, owner: str, column: TimeColumn) -> None:
+    def __init__(
+        self,
+        database: Postgres,
+        *,
+        owner: str,
+        column: TimeColumn,
+        journals: Sequence[str] = (JOURNAL, *OTHER_JOURNALS),
+    ) -> None:
         self._database = database
         self._owner = parse_owner(owner)
         self._column = column
+        self._journals = journals
 
     def covers(self, ref: str) -> bool:
-        """Whether it is that of a record; see the port."""
-        return ref.startswith(f"{JOURNAL}:")
+        """Whether it is that of an entry of these journals; see the port."""
+        return journal_of(ref) in self._journals
 
     def read_times(self, refs: Sequence[str] | None = None) -> Mapping[str, float]:
         """The times of those of these records that have one, or all; see the port."""
@@ -60,13 +74,13 @@ class MemoryTimes:
             else:
                 named = [each for ref in refs if (each := name_of(ref))]
                 rows = self._ask(conn, "times_of", **columns_of_refs(named)) if named else []
-        return {ref_of(kind, ref_id): at for kind, ref_id, at in rows}
+        return {ref_of_line(kind, ref_id): at for kind, ref_id, at in rows}
 
     def list_due(self, now: float) -> Sequence[str]:
         """The refs of records whose time has come; see the port."""
         with self._database.shared_transaction(self._owner) as conn:
             rows = self._ask(conn, "due", now=now)
-        return [ref_of(kind, ref_id) for kind, ref_id in rows]
+        return [ref_of_line(kind, ref_id) for kind, ref_id in rows]
 
     def keep_times(self, times: Mapping[str, float]) -> None:
         """Set times, in place of any earlier ones; see the port."""
@@ -106,15 +120,3 @@ class MemoryTimes:
         if named:
             given = {"user_id": self._owner, "times": [*named.values()], **columns_of_refs(named)}
             conn.execute(query(name, self._column), given)
-
-
-def name_of(ref: str) -> tuple[str, str] | None:
-    """The kind and id of a ref; None where no record can have it."""
-    kind, _, ref_id = ref.removeprefix(f"{JOURNAL}:").partition("/")
-    return (kind, ref_id) if kind in KINDS and may_be_id(ref_id) else None
-
-
-def columns_of_refs(named: Iterable[tuple[str, str]]) -> dict[str, Texts]:
-    """Kinds and ids as the queries take them that name several records."""
-    pairs = [*named]
-    return {"kinds": Texts([kind for kind, _ in pairs]), "ids": Texts([x for _, x in pairs])}

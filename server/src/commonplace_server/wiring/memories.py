@@ -6,7 +6,6 @@ A user's words and vectors lie in that database too; the index of other journals
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.app.owner_context import SearchStack
@@ -22,9 +21,12 @@ from commonplace_server.records.former_texts import MemoryFormerTexts
 from commonplace_server.records.outbox_checks import check_unchanged
 from commonplace_server.records.times import MemoryTimes
 from commonplace_server.records.upkeep import MemoryUpkeep
+from commonplace_server.store import entries
+from commonplace_server.store.chronicle import ChroniclePostgres
+from commonplace_server.store.chronicle_source import SharedChronicleSource
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.wiring.servers import describe_home, open_servers
-from commonplace_server.worker.filing import changes_now
+from commonplace_server.worker.changes import JournalChanges
 from commonplace_server.worker.merged_filing import MergedFiling
 from commonplace_server.worker.word_filing import WordFiling
 from commonplace_server.worker.worker import MemoryWorker
@@ -53,6 +55,7 @@ class PostgresMemories:
         assert url is not None
         self._database = Postgres(url, check=check_database)
         self._index = index.PostgresIndex(self._database)
+        self._zone = shared.settings.timezone
 
     def store_of(self, owner: str, clock: Clock) -> records.MemoryPostgres:
         """The store of one user."""
@@ -66,13 +69,21 @@ class PostgresMemories:
         """No user: every query of the database is limited to one, so none can list them all."""
         return ()
 
-    def times_of(self, owner: str, column: TimeColumn) -> MemoryTimes:
-        """What keeps such times of a user's records, for every server of the database."""
-        return MemoryTimes(self._database, owner=owner, column=column)
+    def chronicle_of(self, owner: str, clock: Clock) -> ChroniclePostgres:
+        """The entries of one user's chronicle."""
+        return ChroniclePostgres(self._database, owner=owner, clock=clock)
 
-    def former_of(self, owner: str) -> MemoryFormerTexts:
-        """What keeps former texts of a user's records, for every server of the database."""
-        return MemoryFormerTexts(self._database, owner=owner)
+    def chronicle_source(self, store: ChroniclePostgres) -> SharedChronicleSource:
+        """What follows them for the timeline and forgetting; the index has its outbox."""
+        return SharedChronicleSource(store, self._zone)
+
+    def times_of(self, owner: str, column: TimeColumn, journals: Sequence[str]) -> MemoryTimes:
+        """What keeps such times of a user's entries, for every server of the database."""
+        return MemoryTimes(self._database, owner=owner, column=column, journals=journals)
+
+    def former_of(self, owner: str, journal: str) -> MemoryFormerTexts:
+        """What keeps former texts of a user's entries, for every server of the database."""
+        return MemoryFormerTexts(self._database, owner=owner, journal=journal)
 
     def of_owner(self, context: OwnerContext) -> SearchStack[WordFiling]:
         """What files and finds this owner's: alone, as anybody's."""
@@ -89,10 +100,11 @@ class PostgresMemories:
     ) -> SearchStack[WordFiling]:
         """What files and finds a user's memory."""
         mine = self._index.of_owner(store.owner)
+        events = self.chronicle_of(store.owner, context.clock)
         filing = WordFiling(
             index=mine,
             store=store,
-            read=partial(changes_now, store),
+            read=JournalChanges(records=store, events=events, zone=self._zone),
             are_current=check_unchanged,
             shows_paths=context.shows_paths,
         )
@@ -137,8 +149,12 @@ def open_worker(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[Memo
     try:
         yield MemoryWorker(
             backlog=MemoryBacklog(database),
-            upkeep=MemoryUpkeep(database, tables=index.TABLES, clock=clock),
-            store_of=lambda owner: records.MemoryPostgres(database, owner=owner),
+            upkeep=MemoryUpkeep(database, tables=(*entries.TABLES, *index.TABLES), clock=clock),
+            read_of=lambda owner: JournalChanges(
+                records=records.MemoryPostgres(database, owner=owner),
+                events=ChroniclePostgres(database, owner=owner, clock=clock),
+                zone=settings.timezone,
+            ),
             index_of=index.PostgresIndex(database).of_owner,
             encoder=shared.encoder,
         )

@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
+from commonplace.app.process import IN_DATABASE
 from commonplace.core.errors import CommonplaceError, Denied, Lost
 from commonplace.core.files import make_folder, replace_file
+from commonplace.journals.table import JOURNALS
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.postgres.migrate import OtherSchema
 from commonplace_server.postgres.servers import ServedHome, Servers
@@ -67,7 +69,7 @@ def claim_home(settings: Settings, servers: Servers, *, instead: bool = False) -
             return
         raise exc.extended(
             "Until it answers, it is not known whether the journals of this home may be served.",
-            hint="With --memory-only no journal on disk is served.",
+            hint="With --shared-only no journal on disk is served.",
         ) from exc
     is_ours = served.id == home.id
     noted = {"home": home.id, "database": _named(servers) if is_ours else ""}
@@ -79,8 +81,8 @@ def claim_home(settings: Settings, servers: Servers, *, instead: bool = False) -
             f"{servers.name} at {{place}} is served beside the journals of another home,"
             f" {served.place}: what users write into the journals here would be missing there.",
             place=servers.place,
-            hint="Serve memory alone, with --memory-only; or, if that home is gone for good, take"
-            " its place with --claim.",
+            hint="Serve only what lies in the database, with --shared-only; or, if that home is"
+            " gone for good, take its place with --claim.",
         )
 
 
@@ -118,14 +120,16 @@ def look_at_database(
 def describe_home(settings: Settings, servers: Servers) -> str:
     """Whose journals are served with a database, in a sentence. Raises: Unavailable, Denied."""
     served = servers.find_served()
+    names = ", ".join(row.name for row in JOURNALS if row.name not in IN_DATABASE)
+    on_disk = f"The journals on disk ({names})"
     if served is None:
         return "No home's journals are served with it: the first `commonplace serve` decides."
     own_id, _ = _read(settings.home / FILE)
     if served.id == own_id:
-        return "The journals on disk that are served with it are those of this home."
+        return f"{on_disk} that are served with it are those of this home."
     return (
-        f"The journals on disk that are served with it are those of another home, {served.place}:"
-        " here `commonplace serve` takes --memory-only."
+        f"{on_disk} that are served with it are those of another home, {served.place}:"
+        " here `commonplace serve` takes --shared-only."
     )
 
 

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Lost
 from commonplace.core.values import Put
-from commonplace.journals.memory.entry import change_now
 from commonplace_server.records.outbox import AppliesCurrent
 from commonplace_server.records.outbox_checks import check_leads, check_unchanged
 from commonplace_server.worker import numbers
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from commonplace.core.values import AreCurrent, Change, Encoded
-    from commonplace.journals.memory.records import Record
     from commonplace_server.records.outbox import OutboxLine
+    from commonplace_server.worker.changes import ReadsChanges
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 _T = TypeVar("_T")
@@ -55,14 +54,6 @@ class FilesForWorker(AppliesCurrent, Protocol):
         ...
 
 
-class ReadsRecords(Protocol):
-    """The records that lines of the outbox stand for, of any user, each read as that user."""
-
-    def read(self, noted: Sequence[OutboxLine]) -> list[Record | None]:
-        """The records of these as they are now, in this order. Raises: Unavailable."""
-        ...
-
-
 class Task(Struct, frozen=True):
     """A line of the outbox and what the index is to hold of it."""
 
@@ -80,17 +71,17 @@ class LeasedRecords:
     """What a worker reads and files of each user as that user. Thread-safe.
 
     Args:
-        store_of: Opens what reads a user's records.
+        read_of: Opens what reads a user's changes.
         index_of: Opens the index of a user.
     """
 
     def __init__(
         self,
         *,
-        store_of: Callable[[str], ReadsRecords],
+        read_of: Callable[[str], ReadsChanges],
         index_of: Callable[[str], FilesForWorker],
     ) -> None:
-        self._store_of = store_of
+        self._read_of = read_of
         self._index_of = index_of
 
     def read(self, leased: Sequence[OutboxLine]) -> tuple[list[Task], list[OutboxLine]]:
@@ -104,7 +95,7 @@ class LeasedRecords:
             some, left = left[: numbers.READ_AT_ONCE], left[numbers.READ_AT_ONCE :]
             for owner, mine in groupby(some, key=_owner_of_line):
                 lines = list(mine)
-                changes = _tried(lambda o, m: changes_now(self._store_of(o), m), owner, lines)
+                changes = _tried(lambda o, m: self._read_of(o)(m), owner, lines)
                 read = list(map(Task, lines, changes or ()))
                 tasks += read
                 size += sum(size_of(task.change) for task in read)
@@ -151,14 +142,6 @@ class LeasedRecords:
             ),
         )
         return True
-
-
-def changes_now(records: ReadsRecords, noted: Sequence[OutboxLine]) -> list[Change]:
-    """What the index is to hold of what changed, as its records are now. Raises: Unavailable."""
-    return [
-        change_now(each.kind, each.ref_id, record)
-        for each, record in zip(noted, records.read(noted), strict=True)
-    ]
 
 
 def _tried(act: Callable[[str, _T], _R], owner: str, given: _T) -> _R | None:

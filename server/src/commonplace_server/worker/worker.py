@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from commonplace.search.filing.batches import Spans
     from commonplace_server.records.backlog import MemoryBacklog
     from commonplace_server.records.upkeep import MemoryUpkeep
-    from commonplace_server.worker.filing import FilesForWorker, ReadsRecords, Task
+    from commonplace_server.worker.changes import ReadsChanges
+    from commonplace_server.worker.filing import FilesForWorker, Task
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 _LOAD_S = 60.0
@@ -53,7 +54,7 @@ class MemoryWorker:
     Args:
         backlog: What waits.
         upkeep: What the workers of one database agree on.
-        store_of: Opens what reads a user's records.
+        read_of: Opens what reads a user's changes.
         index_of: Opens the index of a user.
         encoder: Makes the vectors, where it is in the lead.
         monotonic: Counts the seconds of leases.
@@ -64,14 +65,14 @@ class MemoryWorker:
         *,
         backlog: MemoryBacklog,
         upkeep: MemoryUpkeep,
-        store_of: Callable[[str], ReadsRecords],
+        read_of: Callable[[str], ReadsChanges],
         index_of: Callable[[str], FilesForWorker],
         encoder: EncoderSlot,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._backlog = backlog
         self._upkeep = upkeep
-        self._records = LeasedRecords(store_of=store_of, index_of=index_of)
+        self._records = LeasedRecords(read_of=read_of, index_of=index_of)
         self._encoder = encoder
         self._monotonic = monotonic
         self._lead: _Lead | None = None

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import platform
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from commonplace.app.cached import locked_cached_property
+from commonplace.app.wiring.memory.wiring import shared_of
 from commonplace.core.files import may_exist
+from commonplace.core.ports import Forgetting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.values import Finding
     from commonplace.journals.chronicle.journal import Author, ChronicleJournal
-    from commonplace.journals.chronicle.source import ChronicleSource
+    from commonplace.journals.chronicle.ports import SharedChronicle
+    from commonplace.search.filing.filing import Filing
     from commonplace.verbs.chronicle.amend import ChronicleAmender
     from commonplace.verbs.chronicle.service import ChronicleService
     from commonplace.verbs.imports.taking_back import GivesImportsBack
@@ -30,7 +33,7 @@ _IN_A_BRIEF = 200
 
 
 class ChronicleWiring:
-    """Chronicle on its own database, and its verbs."""
+    """Chronicle on its own database, or on the one that a served user's lies in; and its verbs."""
 
     name = "chronicle"
     title = "Chronicle"
@@ -39,9 +42,34 @@ class ChronicleWiring:
         self._context = context
         self.wiring = context.wiring
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether it lies in a database that servers share."""
+        context = self._context
+        return self.name in context.shared.journals_in_database(context.settings.owner)
+
     @locked_cached_property
     def journal(self) -> ChronicleJournal:
-        """Chronicle on its own database, wherever that is."""
+        """Chronicle, wherever its entries are. Raises: Unavailable, for a database too.
+
+        What a served user has in files, as of before there was a database, moves into it.
+        """
+        if not self.is_shared:
+            return self._journal_over()
+        from commonplace.journals.chronicle.moving import move_entries
+
+        journal = self._journal_over(self._shared_store)
+        moved = move_entries(self._journal_over(), journal, self._shared_store)
+        if moved and isinstance(self._context.index, Forgetting):
+            self._context.index.forget(moved)
+        return journal
+
+    @locked_cached_property
+    def _shared_store(self) -> SharedChronicle:
+        context = self._context
+        return shared_of(context.shared).chronicle_of(context.settings.owner, context.clock)
+
+    def _journal_over(self, store: SharedChronicle | None = None) -> ChronicleJournal:
         from commonplace.journals.chronicle.journal import ChronicleJournal
         from commonplace.journals.chronicle.places import resolve_chronicle
 
@@ -54,6 +82,7 @@ class ChronicleWiring:
         )
         return ChronicleJournal(
             place,
+            store=store,
             owner=settings.owner,
             zone=settings.timezone,
             clock=context.clock,
@@ -83,10 +112,15 @@ class ChronicleWiring:
         from commonplace.verbs.chronicle.service import ChronicleService
 
         context = self._context
+        filing, finder = context.service_filing, context.service_finder
+        if self.is_shared:
+            stack = shared_of(context.shared).of_owner(context)
+            filing = cast("Filing", context.observed(lambda: stack.filing))
+            finder = context.finder_over(stack.index, stack.filing)
         return ChronicleService(
             chronicle=self.journal,
-            filing=context.service_filing,
-            finder=context.service_finder,
+            filing=filing,
+            finder=finder,
             clock=context.clock,
             zone=context.settings.timezone,
             project=context.settings.project,
@@ -146,19 +180,28 @@ class ChronicleWiring:
         return PortableChronicle(self.journal)
 
     def sources(self) -> Sequence[Source]:
-        """What the index follows."""
+        """What the index on this machine follows; one in a database has an outbox."""
+        return [] if self.is_shared else self.entries()
+
+    def entries(self) -> Sequence[Source]:
+        """What the timeline and forgetting follow."""
         return [self._source]
 
     @locked_cached_property
-    def _source(self) -> ChronicleSource:
+    def _source(self) -> Source:
         from commonplace.journals.chronicle.source import ChronicleSource
 
-        return ChronicleSource(self.journal)
+        journal = self.journal  # what moves, moves first
+        if self.is_shared:
+            return shared_of(self._context.shared).chronicle_source(self._shared_store)
+        return ChronicleSource(journal)
 
     def problems(self) -> Iterator[Finding]:
         """What is wrong with its files, where they lie, and whether a project log is written."""
         from commonplace.verbs.chronicle.trust import log_state
 
+        if self.is_shared:
+            return
         path = self.journal.path
         yield f"{path}{'' if may_exist(path) else ', not made yet'}"
         yield from self.journal.problems()
@@ -166,7 +209,7 @@ class ChronicleWiring:
 
     def repair(self) -> Iterable[str]:
         """Repair what can be repaired of its database or its folder."""
-        return self.journal.repair()
+        return () if self.is_shared else self.journal.repair()
 
     def close(self) -> None:
         """Close the database."""

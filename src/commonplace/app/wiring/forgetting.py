@@ -69,11 +69,15 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         """Everything that lies on this machine; see the port `OwnerTexts`."""
         whole = None if self._has_database else self.memory.whole_source()
         beside = [*self.private.other_sources(), self.private.gone_source(), *filter(None, [whole])]
-        return [*self.context.entries(), *beside]
+        elsewhere = [each.name for each in self.elsewhere()]
+        return [*(x for x in self.context.entries() if x.name not in elsewhere), *beside]
 
-    def elsewhere(self) -> Source | None:
+    def elsewhere(self) -> Sequence[Source]:
         """What lies in a database; see the port."""
-        return self.memory.whole_source() if self._has_database else None
+        if not self._has_database:
+            return []
+        chronicle = self.chronicle.entries() if self.chronicle.is_shared else ()
+        return [*filter(None, [self.memory.whole_source()]), *chronicle]
 
     @property
     def _has_database(self) -> bool:

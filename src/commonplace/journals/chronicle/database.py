@@ -29,6 +29,7 @@ from commonplace.journals.chronicle.event import (
     ambiguous_id,
     count_tags,
     held_of,
+    links_to,
     parse_tags,
     relinked,
     render_tags,
@@ -455,7 +456,7 @@ class ChronicleDatabase:
         with self.writing(event.ref, erases=True) as conn:
             event = self._current(conn, event.id, expected)
             conn.execute(SQL["drop_entry"], {"rowid": event.place})
-            self._close_chain(conn, event)
+            self._close_chain(conn, [event])
             return event
 
     def delete_all(self, stamps: Mapping[str, str]) -> list[Event]:
@@ -471,21 +472,18 @@ class ChronicleDatabase:
                 if event.stamp == stamps[event.id]:
                     conn.execute(SQL["drop_entry"], {"rowid": event.place})
                     gone.append(event)
-            for event in gone:
-                self._close_chain(conn, event)
+            self._close_chain(conn, gone)
         return gone
 
-    def _close_chain(self, conn: sqlite3.Connection, gone: Event) -> None:
-        """Link the entry that replaced a deleted one to the entry that that one had replaced."""
-        if not gone.supersedes:
-            return
-        link = f"{SUPERSEDES}{gone.id}"
+    def _close_chain(self, conn: sqlite3.Connection, gone: Sequence[Event]) -> None:
+        """Link the entries that replaced deleted ones to the entries that those had replaced."""
         reading = Layout(generation="D2").reading("where_tag")
-        for later in _readable_events(conn.execute(reading, {"tag": link}).fetchall()):
-            tags = relinked(later, link, gone)
-            if tags != later.tags:
-                changes = {"rowid": later.place, "tags": render_tags(tags)}
-                conn.execute(SQL["set_tags"], changes)
+        for link, first in links_to(gone).items():
+            for later in _readable_events(conn.execute(reading, {"tag": link}).fetchall()):
+                tags = relinked(later, link, first)
+                if tags != later.tags:
+                    changes = {"rowid": later.place, "tags": render_tags(tags)}
+                    conn.execute(SQL["set_tags"], changes)
 
     def _current(self, conn: sqlite3.Connection, identity: str, expected: str | None) -> Event:
         event = event_of(self._row(conn, Layout(generation="D2"), identity))

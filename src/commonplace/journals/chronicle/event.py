@@ -233,10 +233,26 @@ def own_tags(tags: Iterable[str]) -> list[str]:
     return [tag for tag in tags if not _is_link(tag)]
 
 
-def relinked(later: Event, link: str, gone: Event) -> tuple[str, ...]:
-    """The tags of an entry that replaced a deleted one, linked to what that one had replaced.
+def links_to(gone: Sequence[Event]) -> dict[str, Event]:
+    """The tags that name entries which are deleted, each with the first of its chain that is.
 
-    link: its tag that names the deleted entry.
+    What that one had replaced is what is left: one that replaced a deleted entry replaces it now.
+    """
+    replacing = {event.ref: event for event in gone if event.supersedes}
+    links = {}
+    for event in replacing.values():
+        first, seen = event, {event.ref}
+        while first.supersedes in replacing.keys() - seen:
+            first = replacing[first.supersedes]
+            seen.add(first.ref)
+        links[f"{SUPERSEDES}{event.id}"] = first
+    return links
+
+
+def relinked(later: Event, link: str, gone: Event) -> tuple[str, ...]:
+    """The tags of an entry that replaced a deleted one, linked to what is left of its chain.
+
+    link: its tag that names the deleted entry; gone: as `links_to` has it.
     """
     own = next((x for x in gone.tags if _is_link(x)), "")
     if own == f"{SUPERSEDES}{later.id}":

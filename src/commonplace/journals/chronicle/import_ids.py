@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from commonplace.core.import_notes import NotesImport
-    from commonplace.journals.chronicle.database import ChronicleDatabase
     from commonplace.journals.chronicle.event import Event
-    from commonplace.journals.chronicle.markdown_tree import ChronicleTree
+    from commonplace.journals.chronicle.ports import ChronicleStore
 
 _ADOPTED = uuid.UUID("0f6c2b1e-8f0f-5b57-9a55-3d1f0c8c7a42")
 
@@ -90,9 +89,7 @@ def _draft(entry: Event) -> EventDraft:
     )
 
 
-def add_noted(
-    store: ChronicleDatabase | ChronicleTree, drafts: Sequence[EventDraft], noting: NotesImport
-) -> int:
+def add_noted(store: ChronicleStore, drafts: Sequence[EventDraft], noting: NotesImport) -> int:
     """Write entries, less those whose id is taken; how many were written. Raises: as `add_all`."""
     there = {event.id for event in store.get_many([draft.id for draft in drafts])}
     noting.put_planned(

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Interval, Problem
     from commonplace.journals.chronicle.markdown_tree import ChronicleTree
     from commonplace.journals.chronicle.places import ChroniclePlace
+    from commonplace.journals.chronicle.ports import ChronicleStore
     from commonplace.journals.chronicle.upgrade import Upgraded
 
 __all__ = [
@@ -128,6 +129,8 @@ class ChronicleJournal:
     Thread-safe.
 
     Args:
+        place: Where the storage is on this machine.
+        store: Keeps the entries in its place, as on a server that others share; None for files.
         owner: Makes idempotency keys his own.
         zone: Of the local times written.
         clock: The present, aware.
@@ -140,6 +143,7 @@ class ChronicleJournal:
         self,
         place: ChroniclePlace,
         *,
+        store: ChronicleStore | None = None,
         owner: str,
         zone: tzinfo,
         clock: Callable[[], datetime],
@@ -149,7 +153,10 @@ class ChronicleJournal:
         screen: Screen | None = None,
         hidden: Hidden = nothing_hidden,
     ) -> None:
-        self._store = _store_in(place, zone=zone, patience_s=patience_s, hidden=hidden)
+        self._store: ChronicleStore = store or _store_in(
+            place, zone=zone, patience_s=patience_s, hidden=hidden
+        )
+        self._path = place.path
         self._owner = owner
         self._clock = clock
         self._author = _as_written(author or Author())
@@ -158,14 +165,24 @@ class ChronicleJournal:
         self.zone = zone
 
     @property
-    def store(self) -> ChronicleDatabase | ChronicleTree:
-        """Where the entries are; what follows them for the index reads it."""
+    def store(self) -> ChronicleStore:
+        """Where the entries are."""
+        return self._store
+
+    @property
+    def files(self) -> ChronicleDatabase | ChronicleTree:
+        """The same where it is files: what follows them for the index, and mends them, reads it."""
+        if isinstance(self._store, ChronicleDatabase):
+            return self._store
+        from commonplace.journals.chronicle.markdown_tree import ChronicleTree
+
+        assert isinstance(self._store, ChronicleTree)
         return self._store
 
     @property
     def path(self) -> Path:
         """The database's file or the tree's folder, there or not."""
-        return self._store.path
+        return self._path
 
     @property
     def author(self) -> Author:
@@ -403,7 +420,7 @@ class ChronicleJournal:
         if at is None:
             draft = replace(draft, instant=old.instant)
         unless = UnlessSaid(
-            question=EventQuery(start=min(old.instant, draft.instant), below=(_NEVER, _FIRST)),
+            question=_bearing(link, since=min(old.instant, draft.instant)),
             is_same=lambda event: link in event.tags,
         )
         event, repeated = self._store.find_successors([old.id]).get(old.id), True
@@ -447,19 +464,19 @@ class ChronicleJournal:
         """
         from commonplace.journals.chronicle.upgrade import upgrade
 
-        return upgrade(self._store, self._clock())
+        return upgrade(self.files, self._clock())
 
     def problems(self) -> list[Problem]:
         """What is wrong with the storage now; reads everything, changes nothing."""
         from commonplace.journals.chronicle.repair import find_problems
 
-        return list(find_problems(self._store))
+        return list(find_problems(self.files))
 
     def repair(self) -> list[str]:
         """Mend what can be mended without touching an entry. Raises: Denied, Unavailable."""
         from commonplace.journals.chronicle.repair import repair
 
-        return repair(self._store)
+        return repair(self.files)
 
 
 def author_here(environ: Mapping[str, str], *, hostname: str, directory: Path | None) -> Author:
@@ -477,6 +494,11 @@ def _question(within: Interval | None) -> EventQuery:
         start=to_instant(within.start) if within and within.start else -_NEVER,
         below=(end, _FIRST),
     )
+
+
+def _bearing(tag: str, *, since: int) -> EventQuery:
+    tags = TagFilter(required=frozenset({fold_tag(tag)}))
+    return EventQuery(start=since, below=(_NEVER, _FIRST), tags=tags)
 
 
 def _render_cursor(event: Event) -> str:

@@ -33,7 +33,6 @@ from commonplace.db.sqlite import BUSY_S
 from commonplace.journals.chronicle.entry_stamps import EntryStamps, LocalWrites, SeenEvent
 from commonplace.journals.chronicle.event import (
     JOURNAL,
-    SUPERSEDES,
     Changes,
     Event,
     Mention,
@@ -41,6 +40,7 @@ from commonplace.journals.chronicle.event import (
     changed,
     count_tags,
     held_of,
+    links_to,
     relinked,
     storable,
     successors_among,
@@ -317,7 +317,7 @@ class ChronicleTree:
 
         Done before they go: a process that is killed in between leaves two with one former entry.
         """
-        links = {f"{SUPERSEDES}{event.id}": event for event in doomed if event.supersedes}
+        links = links_to(doomed)
         for later, path in list(self._events()) if links else ():
             for link, event in links.items():
                 tags = relinked(later, link, event)

@@ -39,7 +39,7 @@ class ChronicleSource:
     exact_mark = False
 
     def __init__(self, chronicle: ChronicleJournal) -> None:
-        self._store = chronicle.store
+        self._store = chronicle.files
         self._zone = chronicle.zone
         self._logged: set[str] = set()
         self._passed: tuple[str, int] | None = None

@@ -64,8 +64,8 @@ class OwnerTexts(Protocol):
         """Everything that lies on this machine, to find entries that say the same."""
         ...
 
-    def elsewhere(self) -> Source | None:
-        """What lies in a database, which may not answer; None without one."""
+    def elsewhere(self) -> Sequence[Source]:
+        """What lies in a database, which may not answer; nothing without one."""
         ...
 
     def former_elsewhere(self) -> Iterable[str]:
@@ -292,7 +292,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         for a query without a word; Unavailable where a journal cannot be read.
         """
         is_taken = selection.matcher(self.texts.folders())
-        sources = [*self.texts.sources(), *filter(None, [self.texts.elsewhere()])]
+        sources = [*self.texts.sources(), *self.texts.elsewhere()]
         docs = (doc for source in sources for doc in puts(source, NOTHING_KNOWN))
         taken = {doc.ref: doc for doc in docs if is_taken(doc)}
         return sorted(taken.values(), key=lambda doc: (doc.at, doc.ref))
@@ -571,8 +571,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
     def _look_elsewhere(self, scan: ByteScan, shingles: Sequence[Shingle]) -> None:
         try:
-            if (source := self.texts.elsewhere()) is not None:
-                docs = puts(source, NOTHING_KNOWN)
+            if sources := self.texts.elsewhere():
+                docs = chain.from_iterable(puts(each, NOTHING_KNOWN) for each in sources)
                 scan.read_texts(_DATABASE, (doc.text for doc in docs), shingles)
                 scan.read_texts(_FORMER, self.texts.former_elsewhere(), shingles)
         except CommonplaceError as exc:
@@ -599,8 +599,8 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
     def _docs_elsewhere(self, lost: list[str]) -> Iterator[Doc]:
         """Every doc in a database; lost: as in `_docs_with`."""
         try:
-            if (elsewhere := self.texts.elsewhere()) is not None:
-                yield from puts(elsewhere, NOTHING_KNOWN)
+            for each in self.texts.elsewhere():
+                yield from puts(each, NOTHING_KNOWN)
         except CommonplaceError as exc:
             lost.append(exc.message)
 

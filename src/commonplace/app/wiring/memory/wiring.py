@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from commonplace.app.backends import MEMORIES
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.time_book import KeepsTimes, TimeColumn
     from commonplace.core.values import Finding
+    from commonplace.journals.chronicle.ports import SharedChronicle
     from commonplace.journals.memory.ports import MemoryStore
     from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
@@ -78,14 +79,22 @@ class Memories(Protocol):
 
 
 class SharedMemories(Memories, Protocol):
-    """The same, in a database that many servers share."""
+    """The same, in a database that many servers share, and what else of a user lies there."""
 
-    def times_of(self, owner: str, column: TimeColumn) -> KeepsTimes:
-        """What keeps times of a user's records for every server."""
+    def chronicle_of(self, owner: str, clock: Clock) -> SharedChronicle:
+        """The entries of one user's chronicle."""
         ...
 
-    def former_of(self, owner: str) -> TakesOverFormerTexts:
-        """What keeps former texts of a user's records for every server."""
+    def chronicle_source(self, store: Any) -> Source:
+        """What follows them for the timeline and forgetting."""
+        ...
+
+    def times_of(self, owner: str, column: TimeColumn, journals: Sequence[str]) -> KeepsTimes:
+        """What keeps times of a user's entries for every server."""
+        ...
+
+    def former_of(self, owner: str, journal: str) -> TakesOverFormerTexts:
+        """What keeps former texts of a user's entries for every server."""
         ...
 
 
@@ -98,37 +107,52 @@ def memories_of(shared: ProcessContext) -> Memories:
 
 
 def times_of(shared: ProcessContext, owner: str, column: TimeColumn) -> KeepsTimes | None:
-    """What keeps times of a user's records in a database; None without one."""
-    if shared.settings.database.url is None:
+    """What keeps times of a user's entries in a database; None without one."""
+    journals = shared.journals_in_database(owner)
+    if not journals:
         return None
-    return LazyTimes(lambda: cast("SharedMemories", memories_of(shared)).times_of(owner, column))
+    return LazyTimes(journals, lambda: shared_of(shared).times_of(owner, column, journals))
 
 
 def former_on_servers(
     shared: ProcessContext, owner: str
 ) -> Mapping[str, Callable[[], TakesOverFormerTexts]]:
-    """What keeps former texts of a user's records in a database; nothing without one.
+    """What keeps former texts of a user's entries in a database; nothing without one.
 
     Raises, when it is opened: Unavailable without the extra that the database needs.
     """
-    if shared.settings.database.url is None:
-        return {}
-    return {MemoryWiring.name: lambda: cast("SharedMemories", memories_of(shared)).former_of(owner)}
+    return {
+        journal: partial(_former_of, shared, owner, journal)
+        for journal in shared.journals_in_database(owner)
+    }
+
+
+def _former_of(shared: ProcessContext, owner: str, journal: str) -> TakesOverFormerTexts:
+    return shared_of(shared).former_of(owner, journal)
+
+
+def shared_of(shared: ProcessContext) -> SharedMemories:
+    """What lies in the database that the settings name.
+
+    Raises: Unavailable without the extra that it needs.
+    """
+    return cast("SharedMemories", memories_of(shared))
 
 
 class LazyTimes:
-    """Times of a user's records in a database, which is opened once they are asked for.
+    """Times of a user's entries in a database, which is opened once they are asked for.
 
     Implements `KeepsTimes`; each method but `covers` raises Unavailable too without the extra that
     the database needs.
     """
 
-    def __init__(self, open_times: Callable[[], KeepsTimes]) -> None:
+    def __init__(self, journals: Sequence[str], open_times: Callable[[], KeepsTimes]) -> None:
+        self._begins = tuple(f"{journal}:" for journal in journals)
         self._times = cache(open_times)
 
     def covers(self, ref: str) -> bool:
-        """Whether a ref is that of a record; see the port."""
-        return ref.startswith(f"{MemoryWiring.name}:")
+        """Whether a ref is that of an entry there; see the port."""
+        return ref.startswith(self._begins)
 
     def read_times(self, refs: Sequence[str] | None = None) -> Mapping[str, float]:
         """The times of those of these records that have one, or all; see the port."""

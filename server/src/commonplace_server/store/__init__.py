@@ -1,0 +1,1 @@
+"""Postgres for the journals of served users: one table of entries, an adapter for each journal."""

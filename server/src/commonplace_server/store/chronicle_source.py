@@ -1,0 +1,54 @@
+"""Owns how the timeline and forgetting follow a chronicle on Postgres; the index has its outbox.
+
+Never writes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.values import Drop, Put
+from commonplace.journals.chronicle.event import JOURNAL, EventQuery, doc_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import tzinfo
+
+    from commonplace.core.values import Change, Since
+    from commonplace_server.store.chronicle import ChroniclePostgres
+
+_AT_ONCE = 500
+# Past both ends of the calendar, in nanoseconds.
+_FIRST, _LAST = -(10**21), 10**21
+
+
+class SharedChronicleSource:
+    """One user's chronicle on Postgres; see `core.ports.Source`."""
+
+    name = JOURNAL
+    cheap_mark = False
+    exact_mark = True
+
+    def __init__(self, store: ChroniclePostgres, zone: tzinfo) -> None:
+        self._store = store
+        self._zone = zone
+
+    def mark(self) -> str:
+        """How often its entries changed; see the port."""
+        try:
+            return self._store.mark()
+        except CommonplaceError as exc:
+            return f"unreadable {exc.message}"
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """Puts of what is new or altered, newest first, then drops; reads every entry."""
+        known = since.stamps(f"{JOURNAL}:")
+        seen: set[str] = set()
+        below = (_LAST, 0)
+        while events := self._store.newest(_AT_ONCE, EventQuery(start=_FIRST, below=below)):
+            seen.update(event.ref for event in events)
+            changed = (event for event in events if known.get(event.ref) != event.stamp)
+            yield from (Put(doc_of(event, self._zone)) for event in changed)
+            below = (events[-1].instant, events[-1].place)
+        yield from (Drop(ref) for ref in sorted(known.keys() - seen))

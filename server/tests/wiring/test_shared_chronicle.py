@@ -1,0 +1,325 @@
+"""A served user's chronicle lies in the database: two servers of two homes have one and the same."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from commonplace.app import Apps
+from commonplace.app.process import ProcessContext
+from commonplace.config.settings import read_settings
+from commonplace.core.errors import Conflict, NotFound
+from commonplace.verbs.forgetting.selection import EntrySelection
+from commonplace_server.wiring.memories import open_worker
+from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
+
+SAID = "The quokka gate opens with four seven one one, Ann said so to me."
+
+
+@pytest.fixture
+def clock():
+    """The time on all servers."""
+    return FrozenClock()
+
+
+@pytest.fixture
+def slot():
+    """The encoder of all servers."""
+    return ReadySlot(HashingEncoder())
+
+
+def settings_in(folder, **given):
+    """The settings of a machine whose home is there."""
+    flags = {"home": str(folder), "timezone": "UTC", "toolsets": "all", **given}
+    return read_settings(flags=flags, environ={}, cwd=folder, home=None)
+
+
+@pytest.fixture
+def servers(tmp_path, database, clock, slot):
+    """Opens the app of an owner on a server, by the server's name; each has a home of its own.
+
+    start: counts the starts of one server.
+    """
+    made = {}
+    with ExitStack() as closing:
+
+        def open_app(name, owner="ann", url=database.app_url, start=1):
+            key = (name, url, start)
+            if key not in made:
+                folder = tmp_path / name
+                folder.mkdir(exist_ok=True)
+                given = {"database.url": url} if url else {}
+                settings = settings_in(folder, **given)
+                shared = ProcessContext(settings, encoder=slot, serves_owners=True)
+                closing.callback(shared.close)
+                apps = Apps(settings, user_home=None, clock=clock, shared=shared)
+                closing.callback(apps.close)
+                made[key] = apps
+            return closing.enter_context(made[key].using(owner))
+
+        yield open_app
+
+
+@pytest.fixture
+def one(servers):
+    """Ann's, on one server."""
+    return servers("one")
+
+
+@pytest.fixture
+def two(servers):
+    """Ann's, on another."""
+    return servers("two")
+
+
+@pytest.fixture
+def admin(database):
+    """The database as its owner sees it, who sees all rows."""
+    with psycopg.connect(database.admin_url, autocommit=True) as conn:
+        yield conn
+
+
+def ask(app, tool, **given):
+    """A tool's answer, as a door gets it."""
+    tools = {each.name: each for toolset in app.toolsets() for each in toolset.tools}
+    return tools[tool].call(given)
+
+
+def logged(app, message, **given):
+    """Log what was done; its ref."""
+    return ask(app, "add_entry", message=message, **given).facts["ref"]
+
+
+def found(app, query):
+    """The refs of the entries that a search of the log, and a recall, find for words."""
+    log = ask(app, "search_entries", text=query).facts["entries"]
+    recalled = [x["ref"] for x in ask(app, "recall", query=query).facts["results"]]
+    words = query.split()
+    bearing = [x["ref"] for x in log if all(word in x["message"] for word in words)]
+    assert set(bearing) <= set(recalled)
+    return bearing
+
+
+def listed(app):
+    """The messages of the newest."""
+    return [x["message"] for x in ask(app, "list_entries").facts["entries"]]
+
+
+def test_what_is_logged_on_one_is_found_on_the_other(one, two):
+    """At once: in a list, by words, in a recall, by its ref; nothing of it lies on a disk."""
+    ref = logged(one, SAID, tags=["gate"])
+    assert listed(two) == [SAID]
+    assert found(two, "quokka gate") == [ref]
+    assert two.chronicle.pages().read_ref(ref).tags == ("gate",)
+    assert ask(two, "find_when_i", what="quokka gate").facts["entries"][0]["ref"] == ref
+    assert not one.chronicle.journal.path.exists()
+    counted = {x.name: x.entries for x in two.recall.status().journals}
+    assert counted["chronicle"] == 1
+
+
+def test_what_is_edited_on_one_is_so_on_the_other(one, two):
+    """What it said before is found nowhere, and is taken back from anywhere."""
+    ref = logged(one, SAID)
+    assert found(one, "quokka gate") == [ref]
+    version = two.amend.read_text(ref).version
+    two.amend.edit(ref, "The harbour is closed.", expected=version)
+    assert listed(one) == ["The harbour is closed."]
+    assert found(one, "quokka") == []
+    assert found(one, "harbour") == [ref]
+    with pytest.raises(Conflict):
+        one.amend.edit(ref, "Another text.", expected=version)
+    one.amend.undo(ref)
+    assert listed(two) == [SAID]
+    assert found(two, "quokka gate") == [ref]
+
+
+def test_what_is_superseded_on_one_holds_no_longer_on_the_other(one, two):
+    """Once: the other server names what took its place."""
+    old = logged(one, "The quokka API listens on port 8000.")
+    new = two.amend.supersede(old, "The quokka API listens on port 9000.").ref
+    with pytest.raises(Conflict, match=new):
+        one.amend.supersede(old, "The quokka API listens on port 1.")
+    text = ask(one, "recall", query="quokka API port").text
+    assert text.index("9000") < text.index("8000") if "8000" in text else "9000" in text
+    assert one.chronicle.pages().read_ref(old).superseded_by == new
+
+
+def test_what_expires_on_one_is_shown_by_no_other(one, two, clock, admin):
+    """And is gone from the database, with its time and all that was derived from it."""
+    ref = logged(one, SAID)
+    assert found(two, "quokka gate") == [ref]
+    one.expiring.expire(ref, clock() + timedelta(days=1))
+    assert two.expiring.list_expiring() == one.expiring.list_expiring() != []
+    clock.advance(2 * 86_400)
+    assert listed(two) == []
+    assert found(two, "quokka gate") == []
+    assert traces(admin, "quokka") == []
+    assert admin.execute("SELECT count(*) FROM wb_times").fetchone() == (0,)
+
+
+def test_what_is_forgotten_on_one_is_nowhere(one, two, admin):
+    """Text, words, former texts; the other server proves it as well."""
+    ref = logged(one, SAID)
+    two.amend.edit(ref, f"{SAID} Twice.")
+    assert found(two, "quokka gate") == [ref]
+    forgetting = two.forgetting()
+    chosen = forgetting.select(EntrySelection(query="quokka"))
+    assert [doc.ref for doc in chosen] == [ref]
+    same = logged(one, f"{SAID} Said again.")
+    plan = forgetting.plan([ref])
+    assert [each.ref for each in plan.others] == [same]
+    two.amend.delete(same)
+    proof = forgetting.carry_out(forgetting.plan([ref]))
+    assert proof.is_clean, proof
+    assert traces(admin, "quokka") == []
+    for app in (one, two):
+        assert listed(app) == []
+        assert found(app, "quokka gate") == []
+        with pytest.raises(NotFound):
+            app.amend.read_text(ref)
+
+
+def traces(admin, text):
+    """The tables that hold a text."""
+    tables = admin.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+    return [
+        table
+        for (table,) in tables
+        if admin.execute(
+            f"SELECT 1 FROM {table} AS each WHERE each::text ILIKE %s LIMIT 1", (f"%{text}%",)
+        ).fetchone()
+    ]
+
+
+def test_nobody_sees_another_s(one, servers, admin):
+    """Not by its ref, a search, an export or a plan to forget; and no statement without an owner."""
+    ref = logged(one, SAID)
+    bob = servers("two", "bob")
+    assert listed(bob) == []
+    assert found(bob, "quokka gate") == []
+    assert list(bob.chronicle.portable().export_items(None)) == []
+    for act in (bob.amend.read_text, bob.amend.delete, lambda x: bob.amend.edit(x, "mine")):
+        with pytest.raises(NotFound):
+            act(ref)
+    with pytest.raises(NotFound):
+        bob.forgetting().plan([ref])
+    assert admin.execute(
+        "SELECT relrowsecurity, relforcerowsecurity FROM pg_class WHERE relname = 'cp_entries'"
+    ).fetchone() == (True, True)
+
+
+def test_rows_are_guarded_one_by_one(one, database):
+    """Without a user there is none; with another's none is read, changed, deleted or added."""
+    logged(one, SAID)
+    with psycopg.connect(database.app_url) as conn:
+        assert conn.execute("SELECT count(*) FROM cp_entries").fetchone() == (0,)
+        conn.execute("SET LOCAL app.user_id = 'bob'")
+        assert conn.execute("SELECT count(*) FROM cp_entries").fetchone() == (0,)
+        assert conn.execute("UPDATE cp_entries SET body = 'mine'").rowcount == 0
+        assert conn.execute("DELETE FROM cp_entries").rowcount == 0
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            conn.execute(
+                "INSERT INTO cp_entries (user_id, journal, id, at, nanos, written_at, scope, body,"
+                " tags, folded, supersedes, more) VALUES ('ann', 'chronicle', 'x', now(), 0, now(),"
+                " '', 'x', '{}', '{}', '', '{}')"
+            )
+    assert listed(one) == [SAID]
+
+
+@pytest.fixture
+def worker(database, clock, slot, tmp_path):
+    """The worker of the database."""
+    urls = {"database.url": database.app_url, "database.worker_url": database.worker_url}
+    shared = ProcessContext(settings_in(tmp_path, **urls), encoder=slot)
+    with closing(shared), open_worker(shared, clock) as opened:
+        yield opened
+
+
+def test_the_worker_makes_its_vectors(one, two, worker, database):
+    """Words are found at once, meaning when the worker was there; what is gone leaves it."""
+    ref = logged(one, "The ship left the harbour.")
+    assert worker.work() == 1
+    hits = ask(two, "search_entries", text="ship harbour", explain=True)
+    assert hits.facts["entries"][0]["ref"] == ref
+    assert database.rows("SELECT kind, ref_id FROM wb_embeddings") == [("event", f":{ref}")]
+    two.amend.delete(ref)
+    assert worker.run_once() == 1
+    assert database.rows("SELECT count(*) FROM wb_embeddings") == [(0,)]
+    assert database.rows("SELECT count(*) FROM wb_outbox WHERE due OR erase") == [(0,)]
+
+
+def test_what_lay_in_files_moves_into_the_database(servers, admin):
+    """Once, with its ends and former texts; the file is gone, and nothing comes back from it."""
+    before = servers("one", url="")
+    kept, gone = logged(before, SAID, tags=["gate"]), logged(before, "The harbour is closed.")
+    before.amend.edit(kept, f"{SAID} Twice.")
+    before.expiring.expire(gone, before.clock() + timedelta(days=9))
+    assert found(before, "quokka gate") == [kept]
+    items = list(before.chronicle.portable().export_items(None))
+    path = before.chronicle.journal.path
+    before.close()
+    content = path.read_bytes()
+    one = servers("one")
+    assert list(one.chronicle.portable().export_items(None)) == items
+    assert not path.exists()
+    assert found(one, "quokka gate") == [kept]
+    two = servers("two")
+    assert [ref for ref, _ in one.expiring.list_expiring()] == [gone]
+    assert [ref for ref, _ in two.expiring.list_expiring()] == [gone]
+    one.amend.undo(kept)
+    two.amend.delete(gone)
+    assert listed(two) == [SAID]
+    # A move that was killed before the file was gone is done again, and brings nothing back.
+    path.write_bytes(content)
+    again = servers("one", start=2)
+    assert listed(again) == [SAID]
+    assert not path.exists()
+
+
+def test_an_export_moves_a_user_either_way(one, servers):
+    """From the database into files and back, whole: an export of each is the same bytes."""
+    first = logged(one, SAID, tags=["gate", "Ä"], at="2026-01-05 09:00")
+    one.amend.supersede(first, "The quokka gate has a bell now.")
+    into = servers("files", url="")
+
+    def lines(app):
+        portable = app.chronicle.portable()
+        return [repr(item) for item in portable.export_items(None)]
+
+    into.chronicle.portable().import_items(one.chronicle.portable().export_items(None))
+    assert lines(into) == lines(one)
+    bob = servers("two", "bob")
+    bob.chronicle.portable().import_items(into.chronicle.portable().export_items(None))
+    assert lines(bob) == lines(one)
+
+
+def test_the_machine_s_own_user_keeps_the_files(servers):
+    """Other programs of the machine read chronicle's own database."""
+    mine = servers("one", "me")
+    ref = logged(mine, SAID)
+    assert mine.chronicle.journal.path.exists()
+    assert found(mine, "quokka gate") == [ref]
+
+
+def test_the_timeline_is_fed_from_the_database(servers, tmp_path, database, clock, slot):
+    """Its rollups read the log wherever it lies; what leaves the log leaves them."""
+    folder = tmp_path / "fed"
+    folder.mkdir()
+    settings = settings_in(
+        folder, **{"database.url": database.app_url, "timeline.feed": "chronicle"}
+    )
+    shared = ProcessContext(settings, encoder=slot, serves_owners=True)
+    apps = Apps(settings, user_home=None, clock=clock, shared=shared)
+    try:
+        with apps.using("ann") as app:
+            ref = logged(app, SAID)
+            assert app.timeline.feeding.sync() == 1
+            app.chronicle.journal.delete_event(ref)
+            assert app.timeline.feeding.sync() == 1
+            assert app.timeline.feeding.sync() == 0
+    finally:
+        apps.close()
+        shared.close()

@@ -1,0 +1,105 @@
+"""Every storage of chronicle keeps the laws of the contract."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC
+
+import pytest
+from tests.contracts.chronicle_laws import NOW, ChronicleContract
+
+from commonplace.core.expiring import is_revealed
+from commonplace.journals.chronicle.journal import Author, ChronicleJournal
+from commonplace.journals.chronicle.places import ChroniclePlace
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.records.times import MemoryTimes
+from commonplace_server.store.chronicle import ChroniclePostgres
+from commonplace_server.wiring.schema import check_database
+from commonplace_testing import FrozenClock
+
+
+class FileWorld:
+    """A database's file or a tree; each opening is another process's."""
+
+    def __init__(self, folder, form):
+        self.clock = FrozenClock(NOW)
+        self._folder, self._form = folder, form
+        self._expired, self._opened = set(), []
+        self._names = itertools.count()
+
+    def open(self, name="mine", **settings):
+        place = ChroniclePlace(path=self._folder / name, form=self._form)
+        hidden = lambda: frozenset() if is_revealed() else frozenset(self._expired)  # noqa: E731
+        return self._made(place, hidden=hidden, **settings)
+
+    def _made(self, place, **settings):
+        given = {"owner": "ann", "zone": UTC, "clock": self.clock, "author": Author(), **settings}
+        self._opened.append(ChronicleJournal(place, **given))
+        return self._opened[-1]
+
+    def empty(self):
+        return self.open(f"empty-{next(self._names)}")
+
+    def expire(self, ref):
+        self._expired.add(ref)
+
+    def close(self):
+        for each in self._opened:
+            each.close()
+
+
+class ServerWorld(FileWorld):
+    """One database for all users, under row level security."""
+
+    def __init__(self, folder, database):
+        super().__init__(folder, "database")
+        self._database = Postgres(database.app_url, check=check_database)
+
+    def open(self, name="ann", **settings):
+        place = ChroniclePlace(path=self._folder / name, form=self._form)
+        store = ChroniclePostgres(self._database, owner=name, clock=self.clock)
+        return self._made(place, store=store, **settings)
+
+    def expire(self, ref):
+        times = MemoryTimes(self._database, owner="ann", column="expires_at")
+        times.keep_times({ref: self.clock.at.timestamp()})
+
+    def close(self):
+        super().close()
+        self._database.close()
+
+
+@pytest.fixture
+def closing():
+    """What is closed after a test."""
+    made = []
+    yield made
+    for each in made:
+        each.close()
+
+
+class TestChronicleDatabase(ChronicleContract):
+    """Chronicle's own database."""
+
+    @pytest.fixture
+    def world(self, tmp_path, closing):
+        closing.append(FileWorld(tmp_path, "database"))
+        return closing[-1]
+
+
+class TestChronicleTree(ChronicleContract):
+    """Chronicle's folder of Markdown."""
+
+    @pytest.fixture
+    def world(self, tmp_path, closing):
+        closing.append(FileWorld(tmp_path, "tree"))
+        return closing[-1]
+
+
+class TestChroniclePostgres(ChronicleContract):
+    """The entries of a served user."""
+
+    @pytest.fixture
+    def world(self, tmp_path, database, closing):
+        closing.append(ServerWorld(tmp_path, database))
+        return closing[-1]
