@@ -28,7 +28,7 @@ ROOMS = {
     "src/commonplace/core": 10800,
     "src/commonplace/db": 1250,
     "src/commonplace/doors": 1750,
-    "src/commonplace/doors/cli": 7200,
+    "src/commonplace/doors/cli": 7500,
     "src/commonplace/doors/demos": 250,
     "src/commonplace/doors/doctor": 750,
     "src/commonplace/doors/hooks": 750,
