@@ -65,7 +65,7 @@ def commands_text() -> str:
                 lines += [] if each.hidden else _markdown(each)
             lines += _markdown_of_hidden([each for each in found if each.hidden])
     lines += ["", "## Other names", "", "| name | stands for |", "|---|---|"]
-    lines += [f"| `{name}` | `{' '.join(words)}` |" for name, words in TWINS.items()]
+    lines += [f"| `{name}` | `{full}` |" for name, full in TWINS.items()]
     return "\n".join([*lines[1:], ""])
 
 
@@ -141,8 +141,8 @@ def _overview(version: str) -> str:
         for name in names:
             lines += [".TP", f".BR commonplace\\-{name} (1)", _line(COMMANDS[name].summary)]
     lines.append('.SH "OTHER WORDS"')
-    for name, words in TWINS.items():
-        lines += [".TP", f".B {name}", _line(" ".join(words))]
+    for name, full in TWINS.items():
+        lines += [".TP", f".B {name}", _line(full)]
     return "\n".join([*lines, ""])
 
 

@@ -180,7 +180,7 @@ def test_an_entry_that_is_gone_took_no_place(written):
 
 
 def test_only_what_is_asked_for_is_exported(written):
-    """--journals takes some journals; --since leaves out what is older."""
+    """--journals takes some journals; --when leaves out what is older."""
     ok("log", "long ago", "--at", "2001-02-03")
     ok("export", written / "one", "--journals", "chronicle")
     assert {path.name for path in (written / "one").iterdir()} == {"chronicle", "manifest.json"}
@@ -189,9 +189,27 @@ def test_only_what_is_asked_for_is_exported(written):
     assert [x["message"] for x in entries_of(written / "late", "chronicle")] == [
         "the first deploy, at last"
     ]
+    ok("export", written / "same", "--journals", "chronicle", "--when", "since 2010")
+    assert entries_of(written / "same", "chronicle") == entries_of(written / "late", "chronicle")
     refused = run("export", written / "none", "--journals", "chronicles")
     assert refused.exit_code == 2
     assert "chronicles" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ("2010", "--when 'since 2010-01-01'"),
+        ("before 2010", "has no beginning"),
+        ("nowish", "unknown time phrase"),
+    ],
+)
+def test_a_time_that_has_ended_exports_nothing(written, when, said):
+    """What is newer would come along: the error says how to ask for that."""
+    refused = run("export", written / "none", "--when", when)
+    assert refused.exit_code == 2
+    assert said in " ".join(refused.stderr.split())
+    assert not (written / "none").exists()
 
 
 def test_an_export_writes_over_nothing(written):

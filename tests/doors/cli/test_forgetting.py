@@ -426,6 +426,21 @@ def test_a_query_takes_what_contains_all_its_words(no_weights):
     assert len(facts("list")["items"]) == 2
 
 
+def test_a_time_takes_what_is_of_it(no_weights):
+    """From its beginning to its end, as everywhere; what was once typed keeps to both."""
+    days = [f"2026-03-0{day}" for day in (1, 2, 3)]
+    refs = [facts("log", "the blue door", "--at", day)["ref"] for day in days]
+
+    def taken(*words):
+        return [item["ref"] for item in facts("forget", *words, "--dry-run")["items"]]
+
+    assert taken("--when", "2026-03-02") == refs[1:2]
+    assert taken("--when", "since 2026-03-02") == refs[1:]
+    assert taken("--when", "until now") == refs
+    assert taken("--when", "since 2026-03-02", "--before", "2026-03-03") == refs[1:2]
+    assert "Invalid when: unknown" in run("forget", "--when", "nowish", "--yes").stderr
+
+
 def test_a_time_takes_what_was_before_it(no_weights):
     """The beginning of the phrase's time is the end; with a journal, of that one alone."""
     old = facts("timeline", "add", SECRET, "--at", "2026-02-28 23:59")["ref"]

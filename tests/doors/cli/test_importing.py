@@ -153,7 +153,10 @@ def test_since_leaves_older_sessions_out(session):
     assert (
         run("import", "claude-code", "--since", "2100-01-01").stdout == "No sessions were found.\n"
     )
-    assert run("import", "claude-code", "--since", "no time").exit_code == 2
+    ahead = ("import", "claude-code", "--when", "since 2100-01-01")
+    assert run(*ahead).stdout == "No sessions were found.\n"
+    for words in (("--since", "no time"), ("--when", "no time"), ("--when", "2020")):
+        assert run("import", "claude-code", *words).exit_code == 2
     assert run("import", "claude-code").stdout.startswith("Claude Code: imported 2 messages")
 
 

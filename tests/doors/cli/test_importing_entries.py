@@ -177,7 +177,7 @@ def test_older_ones_are_left_out_on_request(diary):
     """And counted."""
     done = facts("import", "jrnl", str(diary), "--since", "2024-05-04")
     assert done["new"] == 1
-    assert done["items"] == [{"why": "older than --since", "count": 1, "where": []}]
+    assert done["items"] == [{"why": "older than --when", "count": 1, "where": []}]
 
 
 def test_a_wrong_call_is_refused(diary, tmp_path):

@@ -58,6 +58,7 @@ READING = {
     "transcripts show": ["transcripts:codex/1"],
     "transcripts search": ["harbour"],
     "today": [],
+    "todo": [],
     "brief": [],
     "project": [],
     "recover": [],

@@ -70,8 +70,29 @@ def test_a_missing_word_is_said_in_a_line():
 
 def test_a_to_do_without_words_says_where_they_go():
     """As they are typed, not by the name of a field."""
-    done = run("todo")
-    assert (done.exit_code, "`commonplace memory save todo WORDS`" in done.stderr) == (2, True)
+    done = run("memory", "save", "todo")
+    assert (done.exit_code, "`commonplace todo WORDS`" in done.stderr) == (2, True)
+
+
+def test_to_dos_are_kept_ticked_and_listed_by_one_short_word():
+    """What is open first; with its number it is ticked."""
+    assert "`commonplace todo WORDS`" in run("todo").stdout
+    first, second = (facts("todo", "paint", each)["ref"] for each in ("the pier", "the shed"))
+    listed = facts("todo")["items"]
+    run("todo")  # a list in JSON gives no numbers
+    assert [each["ref"] for each in listed] == [second, first]
+    assert facts("todo", "--ref", "1", "--done")["done"] is True
+    assert [each["ref"] for each in facts("todo")["items"]] == [first, second]
+    assert run("todo").stdout.splitlines()[1].endswith("paint the shed #done")
+    assert facts("todo", "--owner", "ben")["items"] == []
+    assert facts("todo", "--ref", second, "paint", "the hut")["text"] == "paint the hut"
+
+
+def test_many_to_dos_are_told_to_go_on():
+    """Twenty are listed, and how to see more."""
+    for number in range(21):
+        facts("todo", f"paint boat {number}")
+    assert "`commonplace memory list todo` lists all" in run("todo").stdout
 
 
 def test_every_kind_can_be_saved():

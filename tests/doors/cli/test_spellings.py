@@ -88,11 +88,11 @@ def test_one_thing_is_asked_for_by_one_option():
 def test_a_period_is_asked_for_in_one_way():
     """By the words of a list, and by --when elsewhere: nothing that it can say is shown beside it.
 
-    An import and an export of all journals have a beginning alone, and retention an age.
+    Retention has an age, which is no period.
     """
-    former = {"--since", "--until", "--days"}
+    former = {"--since", "--until", "--before", "--days"}
     shown = {(x, y) for x, option in shown_options() for y in former.intersection(option.opts)}
-    assert shown == {("import", "--since"), ("export", "--since"), ("transcripts retain", "--days")}
+    assert shown == {("transcripts retain", "--days")}
     for name, command in leaves(main):
         words = [x for x in command.params if x.name == "when" and isinstance(x, click.Argument)]
         switches = [x for x in command.params if "--when" in x.opts]
@@ -143,15 +143,54 @@ def test_a_command_shows_an_example_that_it_takes(name):
         pass
 
 
-@pytest.mark.parametrize(("twin", "words"), TWINS.items())
-def test_a_twin_is_the_command_that_it_stands_for(twin, words):
-    """With the same help, and an error that names the command itself."""
-    help_of = run(*(word for word in words if word != "todo"), "--help").stdout
-    assert run(twin, "--help").stdout == help_of
-    assert run("help", twin).stdout == help_of
+@pytest.mark.parametrize(("twin", "name"), TWINS.items())
+def test_a_twin_is_the_command_that_it_stands_for(twin, name):
+    """With the same help, in which it and its errors are called as it was typed."""
+    own = [run(*words).stdout for words in ((name, "--help"), ("help", name))]
+    for said, own_said in zip((run(twin, "--help"), run("help", twin)), own, strict=True):
+        assert f" {twin} " in said.stdout.partition("\n")[0]
+        renamed = said.stdout.replace(f"main {twin} ", f"main {name} ")
+        assert renamed.replace(f"$ commonplace {twin}", f"$ commonplace {name}") == own_said
     refused = run(twin, "--nonsense")
     assert refused.exit_code == 2
-    assert f" {' '.join(word for word in words if word != 'todo')} --help'." in refused.stderr
+    assert f" {twin} --help'." in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("list 5", "list -n 5"),
+        ("list the last 12", "list -n 12"),
+        ("list chronicle", "list -j chronicle"),
+        ("list chronicle private yesterday", "list -j chronicle -j private yesterday"),
+        ("list 3 memory", "list -j memory -n 3"),
+        ("private list 5", "private list -n 5"),
+        ("private list memory", "commonplace list -j memory"),
+        ("transcripts list 5", "transcripts list -n 5"),
+        ("timeline range 5", "timeline range -n 5"),
+        ("memory list 5", "memory list -n 5"),
+        ("chronicle tags 5", "chronicle tags -n 5"),
+    ],
+)
+def test_a_number_or_a_journal_in_place_of_a_time_is_told_its_option(typed, meant):
+    """The error is the command that was meant."""
+    done = run(*typed.split())
+    assert done.exit_code == 2
+    assert f"{meant}`?" in " ".join(done.stderr.split())
+
+
+def test_an_argument_that_is_missing_is_told_by_an_example():
+    """By the name that was typed."""
+    assert "Missing argument REF. For example: `commonplace show 3`." in run("show").stderr
+    assert "Missing argument DIR|FILE.zip. For example:" in run("export").stderr
+
+
+def test_a_choice_spelled_nearly_so_is_named():
+    """Of an argument and of an option."""
+    for words, near in ((("memory", "list", "todos"), "todo"), (("list", "-f", "jsn"), "json")):
+        done = run(*words)
+        assert done.exit_code == 2
+        assert f"Did you mean {near}?" in done.stderr
 
 
 def test_an_option_spelled_nearly_so_is_named_as_the_help_lists_it():

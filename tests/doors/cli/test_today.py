@@ -45,6 +45,45 @@ def test_a_to_do_is_open_and_not_said_twice(written):
     assert facts("today")["open"] == []
 
 
+def test_what_was_done_and_what_was_replaced_is_marked_among_the_last(written):
+    """As in other lists: a to-do that is ticked, and an entry whose place another took."""
+    facts("todo", "--ref", written[0], "--done")
+    facts("log", "came back to the harbour", "--supersedes", written[2])
+    lines = run("today").stdout.splitlines()
+    assert any("renew the certificate #done" in line for line in lines)
+    (former,) = (line for line in lines if "left the harbour" in line)
+    assert "[replaced 2" in former
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
+def test_a_mark_and_a_tag_outlive_the_cut_of_a_long_entry():
+    """The text between them is what is cut."""
+    facts("todo", "harbour " * 40, "--done")
+    (line,) = (x for x in on_screen("today").splitlines() if "harbour" in x)
+    assert "[new] harbour" in line
+    assert line.endswith("harbour... #done")
+    assert len(line) <= 80
+
+
+def test_what_is_new_is_marked_until_it_was_seen(written):
+    """What stands above needs no page; of more than that the page shows all."""
+    found = facts("today")
+    assert [each["new"] for each in found["items"]] == [True, True]
+    assert found["next"][2]["command"] == "commonplace web"  # a to-do is new
+    facts("todo", "--ref", written[0], "--done")
+    found = facts("today")
+    assert found["next"][1]["command"] == "commonplace today --seen"
+    seen = facts("today", "--seen")
+    assert (seen["new_count"], [each["new"] for each in seen["items"]]) == (0, [False] * 3)
+
+
+def test_words_are_a_time_of_a_list():
+    """Today is about today: the error names the command that takes other times."""
+    done = run("today", "last", "week")
+    assert done.exit_code == 2
+    assert "`commonplace list last week`" in " ".join(done.stderr.split())
+
+
 def test_the_next_steps_are_three_and_the_likely_ones(written):
     """What mends what waits comes first; in a new home, how to begin."""
     steps = [each["command"] for each in facts("today")["next"]]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.doors.forked import ForkedCommands
+from tests.doors.forked import DAYS_AHEAD, ForkedCommands
 from tests.doors.terminal import facts, run
 
 from commonplace.app import App
@@ -47,22 +47,12 @@ COMMANDS = [
     ("rollup", "--due"),
     ("log", "a quiet harbour"),
 ]
-WRONG = """
-import os, time
-from datetime import timedelta
-from commonplace.core import clock
-
-right, seconds = clock.utc_now, time.time
-ahead = lambda: timedelta(days=float(os.environ.get("DAYS_AHEAD", "0")))
-clock.utc_now = lambda: right() + ahead()
-time.time = lambda: seconds() + ahead().total_seconds()
-"""
 
 
 @pytest.fixture(scope="module")
 def run_wrong():
     """What a command prints in a process whose clock is so many days ahead."""
-    commands = ForkedCommands(WRONG)
+    commands = ForkedCommands(DAYS_AHEAD)
 
     def run_there(*words, days=400, code=None):
         left, printed = commands.run(*words, env={**os.environ, "DAYS_AHEAD": str(days)})

@@ -70,6 +70,12 @@ COMMANDS: dict[str, Lazy | Added] = {
         _EVERYDAY,
         "expire -1 in 30 days",
     ),
+    "todo": Lazy(
+        f"{_HERE}.memory:todo",
+        "Keep, tick or list what is to be done.",
+        _EVERYDAY,
+        "todo paint the pier",
+    ),
     "today": Lazy(
         f"{_HERE}.today:today",
         "Show what is open, what was last, what waits and what is next.",
@@ -87,7 +93,7 @@ COMMANDS: dict[str, Lazy | Added] = {
         f"{_HERE}.exporting:export",
         "Write all journals as Markdown and JSON lines.",
         _DATA,
-        "export memory.zip --since 2026",
+        'export memory.zip --when "this year"',
     ),
     "backup": Lazy(
         f"{_HERE}.backup:backup",
@@ -143,15 +149,14 @@ COMMANDS: dict[str, Lazy | Added] = {
 """All commands by name, in the order in which the help lists them."""
 
 TWINS = {
-    "search": ("recall",),
-    "find": ("recall",),
-    "show": ("open",),
-    "rm": ("delete",),
-    "note": ("log",),
-    "add": ("log",),
-    "todo": ("memory", "save", "todo"),
+    "search": "recall",
+    "find": "recall",
+    "show": "open",
+    "rm": "delete",
+    "note": "log",
+    "add": "log",
 }
-"""Names that commands have in other programs, and the words that each stands for."""
+"""Names that commands have in other programs, and the command that each stands for."""
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:

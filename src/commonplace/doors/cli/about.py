@@ -26,8 +26,6 @@ def help_on(ctx: click.Context, command: tuple[str, ...], *, is_all: bool) -> No
     words = [*command]
     while words:
         if not isinstance(at.command, click.Group):
-            if command[0] in root.twins:  # the rest of what it stands for
-                break
             raise click.UsageError(f"{at.command_path} has no command {words[0]}.", at)
         name, found, words = at.command.resolve_command(at, words)
         assert found is not None

@@ -12,13 +12,15 @@ import click
 
 from commonplace.app import App
 from commonplace.app.app import WITHOUT_MEMORY
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.clock import render_instant
+from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.former_texts import editing
 from commonplace.core.redact import noting_secrets
 from commonplace.core.values import Filter
 from commonplace.doors.cli.acts import note_edits, noting, this_terminal
 from commonplace.doors.cli.asking import confirm
 from commonplace.doors.cli.call_settings import home_folder, settings
+from commonplace.doors.cli.frame import Frame
 from commonplace.doors.cli.options import expires_at, keeps_former, says_yes
 from commonplace.doors.cli.output import say
 from commonplace.doors.cli.short_refs import find_entry, is_older_than_list, terminal_name
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.time_book import TimesWithin
-    from commonplace.core.values import Answer, EditableText
+    from commonplace.core.values import Answer, EditableText, Interval
     from commonplace.verbs.toolset import Tool
 
 ENCODER_WAIT_S = 10.0
@@ -78,7 +80,8 @@ def _within() -> TimesWithin:
     context = click.get_current_context(silent=True)
     while context and context.parent and context.parent.parent:
         context = context.parent
-    name = context.info_name if context else ""
+    name, root = (context.info_name or "", context.find_root().command) if context else ("", None)
+    name = root.own_name(name) if isinstance(root, Frame) else name
     return "file" if name in {*WITHOUT_MEMORY, *_OF_CHRONICLE} else "all"
 
 
@@ -222,12 +225,30 @@ def check_journals(app: App, names: Sequence[str]) -> None:
             raise unknown_name(f"Unknown journal: {name!r}.", name, known)
 
 
-def start_of(app: App, phrase: str | None, name: str = "since") -> datetime | None:
-    """The start of a time that an option names; None without one. Raises: Invalid."""
-    if phrase is None:
-        return None
-    from commonplace.core.when.phrases import parse_since
+def time_of(app: App, when: str | None, *, since: str | None = None) -> Interval | None:
+    """The time that --when and the former --since have in common; None without. Raises: Invalid."""
+    from commonplace.core.when.phrases import read_interval
     from commonplace.verbs.times import naming
 
-    with naming(name):
-        return parse_since(phrase, now=app.clock(), zone=app.settings.timezone)
+    with naming("when" if when else "since"):
+        now, zone = app.clock(), app.settings.timezone
+        return read_interval(when=when, since=since, until=None, now=now, zone=zone)
+
+
+def start_of(app: App, when: str | None, since: str | None) -> datetime | None:
+    """Where a time begins that goes on until now, by --when or the former --since; None for any.
+
+    Raises: Invalid, also for a time that has ended: what came later would be taken with it.
+    """
+    span = time_of(app, when, since=since)
+    if span is None:
+        return None
+    if span.start is None:
+        raise Invalid(f"Invalid when: {when!r} has no beginning.", hint="Use one: 'since 2026'.")
+    if span.end is not None and span.end < app.clock():
+        begins = render_instant(span.start, app.settings.timezone).removesuffix(" 00:00")
+        raise Invalid(
+            f"Invalid when: {when!r} has ended, and all that is newer is taken too.",
+            hint=f"If that is meant: --when 'since {begins}'.",
+        )
+    return span.start

@@ -23,7 +23,7 @@ from commonplace.doors.cli.options import (
     time_argument,
     yes_option,
 )
-from commonplace.doors.cli.output import show, show_list, show_page
+from commonplace.doors.cli.output import show_list, show_page, show_written
 from commonplace.doors.cli.short_refs import (
     FIRST_STEP,
     NO_ENTRIES,
@@ -98,7 +98,7 @@ def edit(ref: str, text: tuple[str, ...], yes: bool, as_json: bool) -> None:
         done = service.edit(entry.ref, new, expected=entry.version)
         if done.act == "superseded":
             note_written(app, done.ref, service.read_text(done.ref).version)
-        show(_answer(done), as_json)
+        show_written(_answer(done), as_json)
 
 
 @click.command(cls=ShortRefCommand, short_help="Delete any entry for good.")
@@ -114,7 +114,7 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
         service = app.amend
         entry = find_entry(app, ref, service.read_text)
         confirm(f"Delete {entry.ref} for good?", yes=yes, text=entry.words or entry.text)
-        show(_answer(service.delete(entry.ref, expected=entry.version)), as_json)
+        show_written(_answer(service.delete(entry.ref, expected=entry.version)), as_json)
 
 
 def list_first(app: App, *, limit: int, when: str = "") -> Answer:

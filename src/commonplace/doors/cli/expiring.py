@@ -18,7 +18,7 @@ from commonplace.core.values import Answer
 from commonplace.doors.cli.asking import confirm
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.options import common_options, yes_option
-from commonplace.doors.cli.output import show
+from commonplace.doors.cli.output import show_written
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.verbs.answers import coming_time, one_line, until
 
@@ -67,7 +67,7 @@ def expire(
             answer = _keep(app, ref)
         else:
             answer = _set_end(app, ref, " ".join(when))
-        show(answer, as_json)
+        show_written(answer, as_json)
 
 
 def _list_expiring(app: App) -> Answer:
@@ -92,11 +92,13 @@ def _keep(app: App, ref: str) -> Answer:
 
 
 def _set_end(app: App, ref: str, phrase: str) -> Answer:
-    whole = find_entry(app, ref, app.amend.read_text).ref
+    entry = find_entry(app, ref, app.amend.read_text)
+    whole = entry.ref
     at = app.expiring.read_time(phrase)
     app.expiring.expire(whole, at)
     now, zone = app.clock(), app.settings.timezone
-    text = f"{whole} expires {until(at, now, zone)}, {coming_time(at, now, zone)}."
+    said = first_words(one_line(entry.words or entry.text))
+    text = f"{said}\n{whole} expires {until(at, now, zone)}, {coming_time(at, now, zone)}."
     return Answer(text=text, facts={"ref": whole, "expires": render_instant(at, zone)})
 
 

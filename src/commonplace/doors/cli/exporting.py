@@ -16,7 +16,12 @@ from commonplace.core.values import Answer
 from commonplace.doors.cli.acts import noting_import
 from commonplace.doors.cli.call_settings import home_folder
 from commonplace.doors.cli.calls import opened, start_of
-from commonplace.doors.cli.options import Respelled, common_options, journals_option
+from commonplace.doors.cli.options import (
+    Respelled,
+    beginning_options,
+    common_options,
+    journals_option,
+)
 from commonplace.doors.cli.output import show
 from commonplace.doors.cli.progress import show_counting
 
@@ -34,10 +39,16 @@ if TYPE_CHECKING:
 @click.option(
     "--owner", metavar="NAME", help="Export the journals of another owner on this machine."
 )
-@click.option("--since", metavar="TIME", help="Leave out what is older than this time.")
+@beginning_options
 @common_options
 def export(
-    target: Path, journals: tuple[str, ...], owner: str | None, since: str | None, as_json: bool
+    target: Path,
+    journals: tuple[str, ...],
+    owner: str | None,
+    as_json: bool,
+    *,
+    when: str | None,
+    since: str | None,
 ) -> None:
     """Write all journals as Markdown and JSON lines.
 
@@ -53,7 +64,7 @@ def export(
         wanted = [x.strip() for each in journals for x in each.split(",") if x.strip()]
         with show_counting("Exporting entries") as progress:
             made = app.exporting().export(
-                target, journals=wanted, since=start_of(app, since), progress=progress
+                target, journals=wanted, since=start_of(app, when, since), progress=progress
             )
         app.copies().note(EXPORT, str(target.absolute()))
     lines = [f"Exported to {target}: {_counted(made.journals)}."]

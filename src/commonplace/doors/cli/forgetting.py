@@ -5,15 +5,17 @@ Decides nothing: `verbs.forgetting` plans, deletes and looks.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.core.inherited import INHERITED
-from commonplace.core.values import Answer
+from commonplace.core.values import Answer, Interval
 from commonplace.doors.cli.asking import confirm
-from commonplace.doors.cli.calls import check_journals, opened, start_of
+from commonplace.doors.cli.calls import check_journals, opened, time_of
 from commonplace.doors.cli.frame import FAILURE
 from commonplace.doors.cli.options import (
     NumberBetween,
@@ -23,8 +25,9 @@ from commonplace.doors.cli.options import (
     json_option,
     yes_option,
 )
-from commonplace.doors.cli.output import say, show
+from commonplace.doors.cli.output import say, show, show_written
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, keep_list
+from commonplace.doors.cli.terminal_width import wrapped
 from commonplace.verbs.forgetting.copies import DRAFT
 
 if TYPE_CHECKING:
@@ -42,15 +45,14 @@ _SHOWN = 20
 _NAMED = 3
 _NUMBERED = 200
 _OPENING = 80
-_FILTERS = ("query", "before", "project")
+_FILTERS = ("query", "when", "before", "project")
 
 
 @click.command(cls=ShortRefCommand, short_help="Delete entries and every copy of their text.")
 @click.argument("refs", metavar="[REF]...", nargs=-1)
 @click.option("--query", metavar="WORDS", help="Entries that contain all of these words.")
-@click.option(
-    "--before", metavar="TIME", help="Entries older than this time: '2024', '90 days ago'."
-)
+@click.option("--when", metavar="TIME", help="Entries of this time: 'last week', 'before 2024'.")
+@click.option("--before", hidden=True)
 @click.option(
     "--project",
     metavar="FOLDER",
@@ -96,7 +98,7 @@ def forget(
     """Delete entries of any journal and every copy of their text, and prove that it is gone.
 
     REF is a ref, its beginning, a number in the last list, or -1 for the newest entry. In place of
-    refs, --query, --before and --project choose the entries that fit all of them; these are listed
+    refs, --query, --when and --project choose the entries that fit all of them; these are listed
     with numbers before you are asked. --query looks for whole words, in any order and case, and
     never for a meaning.
 
@@ -130,13 +132,13 @@ def forget(
         listed = _listed(app, chosen)
         if dry_run:
             text = "\n".join([*listed, *_plan_lines(plan, "Would forget", but=chosen)])
-            show(Answer(text=text, facts={"dry_run": True, **_plan_facts(plan)}), as_json)
+            show_written(Answer(text=text, facts={"dry_run": True, **_plan_facts(plan)}), as_json)
             return
         _ask(plan, listed, wanted, yes=yes)
         proof = service.carry_out(plan)
         lines = [*_plan_lines(plan, "Forgot"), *_proof_lines(proof)]
         facts = {"dry_run": False, **_plan_facts(plan), **_proof_facts(proof)}
-        show(Answer(text="\n".join(lines), facts=facts), as_json)
+        show_written(Answer(text="\n".join(lines), facts=facts), as_json)
     if not proof.is_clean:
         ctx.exit(FAILURE)
 
@@ -146,7 +148,7 @@ def _resumed(notes: Sequence[str]) -> Answer:
     if not notes:
         raise Invalid(
             "No entry is named.",
-            hint="Give a ref, or --query, --before or --project: commonplace forget REF.",
+            hint="Give a ref, or --query, --when or --project: commonplace forget REF.",
         )
     return Answer(text="\n".join(notes), facts={"notes": list(notes)})
 
@@ -164,8 +166,21 @@ def _check_filters(refs: tuple[str, ...], filters: dict[str, Any]) -> None:
     if filters["journals"] and not given:
         raise Invalid(
             "--journal alone would take everything in the journal.",
-            hint="Add --query, --before or --project; `--before now` takes everything.",
+            hint="Add --query, --when or --project; `--when 'until now'` takes everything.",
         )
+
+
+def _time_of(app: App, when: str | None, before: str | None) -> Interval:
+    """The time by --when, less what is not before the former --before. Raises: Invalid."""
+    from commonplace.core.when.phrases import parse_since
+    from commonplace.verbs.times import naming
+
+    span = time_of(app, when) or Interval()
+    if before is None:
+        return span
+    with naming("before"):
+        end = parse_since(before, now=app.clock(), zone=app.settings.timezone)
+    return replace(span, end=end if span.end is None else min(span.end, end))
 
 
 def _select(app: App, service: ForgettingService, filters: dict[str, Any]) -> list[Doc]:
@@ -176,7 +191,7 @@ def _select(app: App, service: ForgettingService, filters: dict[str, Any]) -> li
     taken = service.select(
         EntrySelection(
             query=filters["query"] or "",
-            before=start_of(app, filters["before"], "before"),
+            within=_time_of(app, filters["when"], filters["before"]),
             project=filters["project"] or "",
             journals=filters["journals"],
         )
@@ -218,7 +233,7 @@ def _ask(plan: ForgettingPlan, listed: list[str], wanted: Sequence[str], *, yes:
     what = first.ref if count == 1 else f"{count} entries, {first.ref} the first of them,"
     shown = [*listed, *_heir_lines(plan, "Would take")]
     if shown and not yes:
-        say("\n".join(shown), err=True)
+        say(wrapped("\n".join(shown), sys.stderr), err=True)
     confirm(f"Forget {what} for good?", yes=yes, text="" if listed else first.words or first.text)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import sys
 from importlib import import_module
 from itertools import pairwise
@@ -99,6 +100,14 @@ def _missing(command: Added, why: Unavailable) -> click.Command:
     )
 
 
+def _example(row: Lazy | Added, name: str = "") -> str:
+    """The end of a command's help, a call of it; by another name where one is given."""
+    if not row.example:
+        return ""
+    first, _, rest = row.example.partition(" ")
+    return f"\b\nExample:\n  $ commonplace {name or first} {rest}".rstrip()
+
+
 class Extended(click.Group):
     """The commands of a journal, some of them of another distribution.
 
@@ -124,7 +133,7 @@ class Frame(click.Group):
     """The outermost command: loads a subcommand when it is called and ends each call with its code.
 
     table: the subcommands by name, in the order the help lists them.
-    twins: what else they may be called, and the words that it stands for.
+    twins: what else they may be called, each with the subcommand that it stands for.
     home: the subcommand that is called on a terminal where none is named; empty for none.
     """
 
@@ -132,7 +141,7 @@ class Frame(click.Group):
         self,
         *args: Any,
         table: Mapping[str, Lazy | Added],
-        twins: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        twins: Mapping[str, str] = MappingProxyType({}),
         home: str = "",
         **attrs: Any,
     ) -> None:
@@ -164,22 +173,28 @@ class Frame(click.Group):
             return None
         row = self.table[cmd_name]
         command = row.load()
-        if row.example:
-            command.epilog = f"\b\nExample:\n  $ commonplace {row.example}"
+        command.epilog = _example(row) or command.epilog
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does it, with twins, and the nearest name for one that does not exist."""
-        args = self._in_full(args)
-        if args[0] in self.table or args[0].startswith("-") or ctx.resilient_parsing:
-            return super().resolve_command(ctx, args)
-        raise click.UsageError(f"No such command: {args[0]}.{self._guess(args[0], ctx)}", ctx)
+        """As click does it, and the nearest name for one that does not exist.
 
-    def _in_full(self, words: Sequence[str]) -> list[str]:
-        """The words of a command line, with what a twin stands for in place of it."""
-        return [*self.twins.get(words[0], words[:1]), *words[1:]] if words else []
+        A twin is the command that it stands for, which calls itself as it was typed.
+        """
+        typed = args[0]
+        name = self.own_name(typed)
+        if name in self.table or name.startswith("-") or ctx.resilient_parsing:
+            found, command, rest = super().resolve_command(ctx, [name, *args[1:]])
+            if command is not None and name != typed:
+                command.epilog = _example(self.table[name], typed)
+            return found if name == typed else typed, command, rest
+        raise click.UsageError(f"No such command: {name}.{self._guess(name, ctx)}", ctx)
+
+    def own_name(self, typed: str) -> str:
+        """The name of the subcommand that a twin stands for; any other word as it is."""
+        return self.twins.get(typed, typed)
 
     def _guess(self, name: str, ctx: click.Context) -> str:
         """A command of this name below another, else the one that is spelled nearly so."""
@@ -228,7 +243,7 @@ class Frame(click.Group):
             for group, names in self.groups(is_all=is_all).items()
         }
         if is_all:
-            groups["Other names"] = {name: " ".join(words) for name, words in self.twins.items()}
+            groups["Other names"] = {**self.twins}
         width = max(len(name) for rows in groups.values() for name in rows)
         for group, rows in groups.items():
             with formatter.section(group):
@@ -274,9 +289,10 @@ class Frame(click.Group):
     def _context_of(self, words: Sequence[str]) -> click.Context:
         """That of the command which these words begin with: click's parser may leave it out."""
         ctx = click.Context(self, info_name="commonplace")
-        for word in self._in_full(words):
+        for word in words:
             group = ctx.command
-            command = group.get_command(ctx, word) if isinstance(group, click.Group) else None
+            name = self.own_name(word) if group is self else word
+            command = group.get_command(ctx, name) if isinstance(group, click.Group) else None
             if command is None:
                 break
             ctx = click.Context(command, info_name=word, parent=ctx)
@@ -350,7 +366,8 @@ def _complain_usage(exc: click.ClickException, *, as_json: bool) -> int:
     ):  # of a journal; the outermost names its own
         return complain(Invalid(exc.message, hint=_names_below(exc.ctx, exc)), as_json=as_json)
     if isinstance(exc, click.BadParameter) and isinstance(exc.param, click.Argument):
-        exc.param_hint = (exc.param.name or "").upper()  # else all choices, which it names anyway
+        name = exc.param.metavar or (exc.param.name or "").upper()
+        exc.param_hint = name.strip("[].")  # else all choices, which it names anyway
     from commonplace.doors.cli.short_refs import as_typed
 
     if isinstance(exc, click.NoSuchOption):
@@ -358,7 +375,30 @@ def _complain_usage(exc: click.ClickException, *, as_json: bool) -> int:
     else:
         said = " ".join(as_typed(exc.format_message()).split())
     said += "" if said.endswith((".", "?", "!")) else "."
-    return complain(Invalid(said, hint=f"Try '{command} --help'."), as_json=as_json)
+    hint = _count_meant(exc, said) or f"{_nearest_choice(exc, said)}Try '{command} --help'."
+    return complain(Invalid(said, hint=hint), as_json=as_json)
+
+
+def _count_meant(exc: click.UsageError, said: str) -> str:
+    """The option for a number that was typed where a word belongs; empty where there is none."""
+    found = re.search(r"arguments? \((\d{1,3})\)|: '(\d{1,3})' is not one of", said)
+    if found is None or exc.ctx is None or all("-n" not in x.opts for x in exc.ctx.command.params):
+        return ""
+    return f"Did you mean `{exc.ctx.command_path} -n {found[1] or found[2]}`?"
+
+
+def _nearest_choice(exc: click.UsageError, said: str) -> str:
+    """The choice that is spelled nearly so; of an argument that is missing, an example of all."""
+    if isinstance(exc, click.MissingParameter) and exc.ctx and exc.ctx.command.epilog:
+        return f"For example: `{exc.ctx.command.epilog.partition('$ ')[2]}`. "
+    kind = exc.param.type if isinstance(exc, click.BadParameter) and exc.param else None
+    found = re.search(r": '([^']+)' is not one of", said)
+    if found is None or not isinstance(kind, click.Choice):
+        return ""
+    from commonplace.core.text import nearest
+
+    near = nearest(found[1], [*kind.choices])
+    return f"Did you mean {near}? " if near else ""
 
 
 def _nearest_option(exc: click.NoSuchOption) -> str:

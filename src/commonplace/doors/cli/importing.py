@@ -16,7 +16,7 @@ from commonplace.doors.cli.acts import noting_import
 from commonplace.doors.cli.call_settings import home_folder
 from commonplace.doors.cli.calls import opened, start_of
 from commonplace.doors.cli.exporting import import_export
-from commonplace.doors.cli.options import common_options
+from commonplace.doors.cli.options import beginning_options, common_options
 from commonplace.doors.cli.output import say, show
 from commonplace.doors.cli.progress import show_counting, show_fetching
 from commonplace.journals.transcripts.clients import CLIENTS
@@ -55,7 +55,7 @@ class _NameOrExport(click.Choice[str]):
 )
 @click.argument("path", required=False, metavar="[PATH]")
 @click.option("--all", "every", is_flag=True, help="Import the sessions of all clients here.")
-@click.option("--since", metavar="TIME", help="Leave out what is older than this time.")
+@beginning_options
 @click.option("--into", type=click.Choice(_INTO), help="Another journal, for entries.")
 @click.option("--dates", type=click.Choice(_DATES), help="How 01/02/2026 is read, in entries.")
 @click.option(
@@ -73,7 +73,7 @@ def import_sessions(name: str | Path | None, path: str | None, as_json: bool, **
     `commonplace export` made; it is imported whole, and only into empty journals.
     """
     if isinstance(name, Path):
-        if path is not None or any(given[x] for x in ("every", "into", "dates", "since")):
+        if path is not None or any(given[x] for x in ("every", "into", "dates", "when", "since")):
             raise click.UsageError(
                 "An export is imported whole: give only --owner and --dry-run with it."
             )
@@ -96,7 +96,7 @@ def import_sessions(name: str | Path | None, path: str | None, as_json: bool, **
             answer = programs_answer(importers, failed, CLIENTS, originals)
             show(answer, as_json, items="programs")
             return
-        start = start_of(app, given["since"])
+        start = start_of(app, given["when"], given["since"])
         if name is None or of_sessions:
             _import_sessions(app, name, start, as_json, {**given, "path": path})
         else:

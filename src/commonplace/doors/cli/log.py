@@ -55,7 +55,7 @@ def log(
     """Log what you just did, in a line, or show the log.
 
     MESSAGE is its words; a time before the first `: ` is when it was, as in
-    `commonplace log yesterday 9am: fixed the build`. Without words it is read from stdin; on a
+    `yesterday 9am: fixed the build`. Without words it is read from stdin; on a
     terminal, or with -n, the log is shown, with --tag only what has that tag. `-` reads stdin.
     """
     if limit is not None and message:

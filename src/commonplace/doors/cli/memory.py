@@ -5,6 +5,7 @@ Never decides anything about memory: each command parses, calls one verb and sho
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -30,8 +31,9 @@ from commonplace.doors.cli.options import (
 from commonplace.doors.cli.output import show, show_list, show_written
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, is_number, whole_ref
 from commonplace.doors.cli.verb_commands import verb_options
-from commonplace.journals.memory.entry import parse_kind
+from commonplace.journals.memory.entry import FIELDS, parse_kind
 from commonplace.journals.memory.records import KINDS
+from commonplace.verbs.answers import one_line
 from commonplace.verbs.memory.lines import stats_answer
 from commonplace.verbs.memory.service import MemoryService
 
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
 
 _WORDS_OF = {"message": "text", "gratitude": "text", "todo": "title", "journal": "body"}
 """What the words of the command line are, in each kind of record."""
+
+_SHOWN, _LOOKED_AT = 20, 100
+"""To-dos that `todo` lists, and the newest among which it looks for those that are open."""
 
 _NOTHING_WITHOUT_WORDS = _WORDS_OF.keys() - {"journal"}
 """The other kind, a journal, may have a title alone."""
@@ -102,6 +107,49 @@ def memory() -> None:
     """Keep and find what is known of a user."""
 
 
+_OTHER_KINDS = tuple(
+    name for kind, names in FIELDS.items() if kind != "todo" for name in names if name != "title"
+)
+
+
+@click.command(short_help="Keep, tick or list what is to be done.")
+@click.argument("words", nargs=-1)
+@click.option(
+    "--ref",
+    metavar="REF",
+    help="The to-do to tick or change: a number in the last list, a ref, or its beginning.",
+)
+@verb_options(MemoryService.memory_save, without=("kind", "ref", "title", *_OTHER_KINDS))
+@expires_option
+@owner_option
+@form_options
+def todo(words: tuple[str, ...], user: str | None, as_json: bool, **given: Any) -> None:
+    """Keep what is to be done, tick it, or list it.
+
+    WORDS are what is to be done. Without them and without an option the to-dos are listed, what is
+    open first; `--ref 1 --done` then ticks the first of them.
+    """
+    is_asked = not words and expires_at() is None and all(x is None for x in given.values())
+    if not is_asked:
+        given |= dict.fromkeys(("title", *_OTHER_KINDS))
+        show_written(_in_words(_save("todo", words, user, given)), as_json)
+        return
+    with memory_of(user, with_encoder=False) as service:
+        tool = service.write_toolset(lambda: service).tool("memory_list")
+        show_list(_open_first(tool.call({"kind": "todo", "limit": _LOOKED_AT})), as_json)
+
+
+def _open_first(listed: Answer) -> Answer:
+    """The newest to-dos, what is open before what is done."""
+    records = sorted(listed.facts["records"], key=lambda each: bool(each["done"]))
+    is_cut = len(records) > _SHOWN or listed.facts["cursor"]
+    more = "`commonplace memory list todo` lists all of them, a page at a time."
+    notes = [f"These are {_SHOWN} of the newest. {more}"] if is_cut else []
+    facts = {"count": len(records[:_SHOWN]), "records": records[:_SHOWN], "notes": notes}
+    said = listed.text if records else "There is no to-do. Keep one: `commonplace todo WORDS`."
+    return Answer(text="\n\n".join([said, *notes]), facts=facts)
+
+
 @memory.command(short_help="Keep a message, journal, to-do, gratitude or preference.")
 @kind_argument
 @click.argument("words", nargs=-1)
@@ -114,12 +162,17 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
     WORDS are the text of a message or gratitude, the title of a to-do, the body of a journal. A
     message that is added without --role is the user's. --ref takes a number in the last list too.
     """
+    show_written(_save(kind, words, user, given), as_json)
+
+
+def _save(kind: str, words: Sequence[str], user: str | None, given: dict[str, Any]) -> Answer:
+    """Save words as a kind of record, or change the one that `ref` names. given: as the verb's."""
     if words:
         given.update(_named_words(kind, " ".join(words), given))
     elif kind in _NOTHING_WITHOUT_WORDS and given["ref"] is None and given[_WORDS_OF[kind]] is None:
         raise Invalid(
-            f"There are no words to keep as a {kind}.",
-            hint=f"Give them: `commonplace memory save {kind} WORDS`.",
+            f"There are no words to keep as a {'to-do' if kind == 'todo' else kind}.",
+            hint=f"Give them: `commonplace {_command_of(kind)} WORDS`.",
         )
     if kind == "message" and given["role"] is None and given["ref"] is None:
         given["role"] = "user"
@@ -140,12 +193,24 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
 
         named = given["ref"]
         if named is None:
-            saved = save_to(None)
-        elif _is_others(user) and not is_number(named):
-            saved = save_to(named)
-        else:
-            saved = find_entry(app, named, save_to, within=_records(kind))
-        show_written(saved, as_json)
+            return save_to(None)
+        if _is_others(user) and not is_number(named):
+            return save_to(named)
+        return find_entry(app, named, save_to, within=_records(kind))
+
+
+def _in_words(saved: Answer) -> Answer:
+    """The answer to a write, on a terminal its words alone: lists lead to it."""
+    if "done" not in saved.facts or not sys.stdout.isatty():  # it was deleted before
+        return saved
+    facts = dict(saved.facts)
+    notes = facts.pop("notes", ())
+    said = f"{'Done' if facts['done'] else 'To do'}: {one_line(facts['text'])}"
+    return Answer(text=said, facts=facts).noting(notes)
+
+
+def _command_of(kind: str) -> str:
+    return "todo" if kind == "todo" else f"memory save {kind}"
 
 
 def _named_words(kind: str, text: str, given: Mapping[str, Any]) -> dict[str, str]:

@@ -5,6 +5,7 @@ Reads no setting and opens nothing.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -21,6 +22,9 @@ _ALL, _EXPIRES, _FORM, _NO_UNDO, _WHEN, _YES = (
     f"commonplace.option.{x}" for x in ("all", "expires", "form", "undo", "when", "yes")
 )
 _FLAGS = "commonplace.flags"
+
+COUNT = re.compile(r"(?:(?:the )?(?:last|latest|newest) )?([0-9]{1,3})")
+"""How many entries are wanted, in words that name no time."""
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
@@ -111,7 +115,29 @@ def _read_time(ctx: click.Context, _param: click.Parameter, words: Sequence[str]
     phrase: str = ctx.meta.get(_WHEN, "")
     if words and phrase:
         raise Invalid("The time is given twice.", hint="Leave out --when or the words.")
+    if words:
+        _refuse_other(ctx, words)
     return phrase or " ".join(words)
+
+
+def _refuse_other(ctx: click.Context, words: Sequence[str]) -> None:
+    """Refuse words of a list that are no time but have an option: a journal's name, a number.
+
+    Raises: Invalid, with the command that is meant.
+    """
+    from commonplace.journals.table import JOURNAL_NAMES
+
+    named = [word for word in words if word in JOURNAL_NAMES]
+    rest = [word for word in words if word not in named]
+    number = COUNT.fullmatch(" ".join(rest))
+    if not named and number is None:
+        return
+    takes = {spelled for each in ctx.command.params for spelled in each.opts}
+    command = ctx.command_path if "-j" in takes or not named else "commonplace list"
+    meant = [command, *(f"-j {name}" for name in named)]
+    meant += rest if number is None else [f"-n {number[1]}"]
+    what = f"{named[0]!r} is a journal" if named else f"{number and number[1]!r} is a number"
+    raise Invalid(f"{what}, not a time.", hint=f"Did you mean `{' '.join(meant)}`?")
 
 
 def time_argument(command: _Command) -> _Command:
@@ -119,6 +145,16 @@ def time_argument(command: _Command) -> _Command:
     option = click.option("--when", "phrase", hidden=True, is_eager=True, **_noted(_WHEN))
     words = click.argument("when", nargs=-1, callback=_read_time)
     decorated: _Command = words(option(command))
+    return decorated
+
+
+def beginning_options(command: _Command) -> _Command:
+    """`--when` of what is taken from a time on, and hidden `--since`; `start_of` reads both."""
+    former = click.option("--since", hidden=True)
+    option = click.option(
+        "--when", metavar="TIME", help="Leave out what is older: 'since 2026', 'this month'."
+    )
+    decorated: _Command = option(former(command))
     return decorated
 
 

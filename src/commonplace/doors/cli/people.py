@@ -177,7 +177,7 @@ def _item_lines(
     journal = item.get("journal", "")
     ref = visible(item.get("ref", ""))
     mark = mark_of(item.get("word", OWN))
-    text = mark + _replaced(item, look) + _said_where(item) + _words_of(item)
+    text = mark + replaced_mark(item, look.zone) + _said_where(item) + _words_of(item)
     tags = "".join(f" #{visible(tag)}" for tag in item.get("tags", ()) if isinstance(tag, str))
     tags += "".join(f" #branch:{visible(name)}" for name in item.get("branches", ()))
     tags += " #done" if item.get("done") else ""  # a list of to-dos says it without a tag
@@ -264,7 +264,7 @@ def mark_of(word: str) -> str:
     return "" if word == OWN else "[from the repository] "
 
 
-def _replaced(item: Mapping[str, Any], look: ListLook) -> str:
+def replaced_mark(item: Mapping[str, Any], zone: tzinfo) -> str:
     """When it was replaced or a later one was; of what sums up, how many were replaced since."""
     link, said = item.get("replaced_by"), "replaced"
     if since := item.get("replaced_since"):
@@ -273,7 +273,7 @@ def _replaced(item: Mapping[str, Any], look: ListLook) -> str:
         link, said = item.get("later"), "later entry"
     if not link:
         return ""
-    when = to_local(datetime.fromisoformat(link["at"]), look.zone).date() if link["at"] else ""
+    when = to_local(datetime.fromisoformat(link["at"]), zone).date() if link["at"] else ""
     return f"[{said} {when}] " if when else f"[{said}] "
 
 

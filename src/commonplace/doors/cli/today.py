@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import shlex
 import sys
+from datetime import timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from commonplace.core.clock import day_of
+from commonplace.core.errors import Invalid
 from commonplace.core.text import counted, first_words, shown_now
 from commonplace.core.values import Answer
 from commonplace.doors.cli.call_settings import settings
@@ -20,13 +22,13 @@ from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.entries import facts_of
 from commonplace.doors.cli.options import common_options
 from commonplace.doors.cli.output import show
-from commonplace.doors.cli.people import bold, coloured, mark_of, print_list
+from commonplace.doors.cli.people import bold, coloured, mark_of, print_list, replaced_mark
 from commonplace.doors.cli.short_refs import keep_list
 from commonplace.doors.cli.terminal_width import cells, fitting, terminal_size, wrapped_prose
 from commonplace.verbs.answers import ago, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.app import App
@@ -52,24 +54,38 @@ class NextStep(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """What Today shows, and how much more is open, or new since the owner looked."""
+    """What Today shows, how much more is open, and what of it is new since the owner looked."""
 
     open: Sequence[OpenThing]
     projects: Sequence[NewOfProject]
     waiting: Sequence[WaitingThing]
     steps: Sequence[NextStep]
     open_count: int
+    new: Collection[str]
     new_count: int
 
 
-@click.command(short_help="Show what is open, what was last, what waits and what is next.")
+@click.command(
+    short_help="Show what is open, what was last, what waits and what is next.",
+    context_settings={"allow_extra_args": True},
+)
+@click.option("--seen", is_flag=True, help="Note that all that is new was seen.")
 @common_options
-def today(as_json: bool) -> None:
+@click.pass_context
+def today(ctx: click.Context, /, *, seen: bool, as_json: bool) -> None:
     """Show what is open, what was written last by project, what waits, and what to do next.
 
     On a terminal `commonplace` alone does the same, and `open`, `edit` and others take the numbers.
+    What is new was written by others since you looked; --seen says that you did.
     """
+    if ctx.args:
+        words = shlex.join(ctx.args)
+        raise Invalid(
+            f"Today takes no words: {words}.", hint=f"Another time: `commonplace list {words}`."
+        )
     with opened(names_gone=False) as app:
+        if seen:
+            app.seen_marks.keep_until(app.clock() + timedelta(microseconds=1), app.clock())
         parts = _parts(app)
         if not as_json:
             last = [hit.doc.ref for each in parts.projects for hit in each.hits]
@@ -89,11 +105,17 @@ def _parts(app: App) -> _Parts:
     shown = open_things[:_OPEN]
     projects = service.latest(_LAST, without=[each.ref for each in shown])
     waiting = service.waiting()
-    new = service.news().count
-    has_todo = any(each.is_todo for each in shown)
-    usual = _usual_steps(has_todo=has_todo, new=new, has_any=bool(projects or shown))
-    steps = [*_repairs(waiting), *usual]
-    return _Parts(shown, projects, waiting, steps[:_STEPS], len(open_things), new)
+    news = service.news()
+    new = {hit.doc.ref for each in news.projects for hit in each.hits}
+    listed = {hit.doc.ref for each in projects for hit in each.hits}
+    usual = _usual_steps(
+        has_todo=any(each.is_todo for each in shown),
+        new=news.count,
+        is_new_shown=len(new & listed) == news.count,
+        has_any=bool(projects or shown),
+    )
+    steps = [*_repairs(waiting), *usual][:_STEPS]
+    return _Parts(shown, projects, waiting, steps, len(open_things), new, news.count)
 
 
 def _repairs(waiting: Sequence[WaitingThing]) -> Iterator[NextStep]:
@@ -114,8 +136,13 @@ def _repairs(waiting: Sequence[WaitingThing]) -> Iterator[NextStep]:
             yield step
 
 
-def _usual_steps(*, has_todo: bool, new: int, has_any: bool) -> Iterator[NextStep]:
-    """What is done on most days, the likeliest first."""
+def _usual_steps(
+    *, has_todo: bool, new: int, is_new_shown: bool, has_any: bool
+) -> Iterator[NextStep]:
+    """What is done on most days, the likeliest first.
+
+    is_new_shown: Whether all that is new stands above, so that it needs no page.
+    """
     if not has_any:
         yield NextStep('log "what you just did"', "write the first entry")
         yield NextStep("setup --list", "let assistants write here")
@@ -124,7 +151,9 @@ def _usual_steps(*, has_todo: bool, new: int, has_any: bool) -> Iterator[NextSte
     if has_todo:
         yield NextStep("todo --ref 1 --done", "tick the first to-do")
     if new:
-        yield NextStep("web", f"look through {counted(new, 'new thing', 'new things')}")
+        things = counted(new, "new thing", "new things")
+        step = NextStep("today --seen", f"{things}, read above")
+        yield step if is_new_shown else NextStep("web", f"look through {things}")
     yield NextStep('log "what you just did"', "write down what was done")
     yield NextStep('recall "a question"', "ask all of it")
     yield NextStep("list yesterday", "see what yesterday held")
@@ -140,18 +169,33 @@ class _Look(NamedTuple):
     def head(self, text: str) -> str:
         return bold(one_line(text)) if self.columns else text
 
-    def row(self, number: int, ref: str, at: datetime | None, text: str) -> str:
-        """An entry on a line, with how old it is; cut to the terminal."""
+    def row(
+        self,
+        number: int,
+        ref: str,
+        at: datetime | None,
+        text: str,
+        *,
+        mark: str = "",
+        tags: Sequence[str] = (),
+    ) -> str:
+        """An entry on a line, with how old it is, its text cut to the terminal.
+
+        mark: What stands before the text, whole.
+        tags: What stands behind it.
+        """
         age = ago(at, self.now, self.zone) if at else ""
         said = shown_now(one_line(text))
+        named = "".join(f" #{shown_now(one_line(tag))}" for tag in tags)
         if not self.columns:
-            return f"  {ref}  {age}  {first_words(said, _LONGEST)}"
+            return f"  {ref}  {age}  {mark}{first_words(said, _LONGEST)}{named}"
         journal = ref.partition(":")[0]
         lead = f"{number:>3}  {age:15}  "
         rest = max(self.columns - len(lead) - _NAME_COLUMNS - 1, _LONGEST // 4)
-        first = fitting(said, rest - len("..."))
-        first += "" if first == said else "..."
-        return f"{lead}{coloured(f'{journal:{_NAME_COLUMNS}}', journal)}{first}"
+        named = fitting(named, rest // 2)
+        first = fitting(said, rest - cells(mark + named) - len("..."))
+        first += named if first == said else f"...{named}"
+        return f"{lead}{coloured(f'{journal:{_NAME_COLUMNS}}', journal)}{mark}{first}"
 
 
 def _lines(parts: _Parts, look: _Look) -> Iterator[str]:
@@ -168,8 +212,12 @@ def _lines(parts: _Parts, look: _Look) -> Iterator[str]:
     for project in parts.projects:
         yield from ("", look.head(f"Last in {project.name}" if project.name else "Last"))
         for hit in project.hits:
-            text = f"{mark_of(hit.doc.word)}{hit.doc.own_text}"
-            yield look.row(next(numbers), hit.doc.ref, hit.doc.at, text)
+            doc = hit.doc
+            mark = "[new] " if doc.ref in parts.new else ""
+            mark += mark_of(doc.word) + replaced_mark(facts_of(hit), look.zone)
+            yield look.row(
+                next(numbers), doc.ref, doc.at, doc.own_text, mark=mark, tags=doc.own_tags
+            )
     if parts.waiting:
         yield from ("", look.head("Waiting"))
         for waiting in parts.waiting:
@@ -186,7 +234,7 @@ def _lines(parts: _Parts, look: _Look) -> Iterator[str]:
 def _facts(parts: _Parts) -> dict[str, Any]:
     return {
         "entries": [
-            {**facts_of(hit), "project": project.project}
+            {**facts_of(hit), "project": project.project, "new": hit.doc.ref in parts.new}
             for project in parts.projects
             for hit in project.hits
         ],

@@ -28,7 +28,7 @@ from commonplace.doors.cli.acts import (
 from commonplace.doors.cli.asking import confirm
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.options import common_options, yes_option
-from commonplace.doors.cli.output import say, show
+from commonplace.doors.cli.output import say, show_written
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry
 from commonplace.doors.cli.terminal_width import wrapped
@@ -57,7 +57,7 @@ def undo(ref: str | None, yes: bool, as_json: bool) -> None:
     last list, or -1 for the newest. A deletion is not taken back, nor what was edited again since.
     """
     with opened(defers_filing=True) as app:
-        show(taken_back(app, ref, yes=yes), as_json)
+        show_written(taken_back(app, ref, yes=yes), as_json)
 
 
 def taken_back(app: App, ref: str | None, *, yes: bool, journal: str = "") -> Answer:

@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import well_formed
+from commonplace.core.values import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import datetime
 
     from commonplace.core.values import Doc
 
@@ -33,13 +33,13 @@ class EntrySelection(Struct, frozen=True, kw_only=True):
 
     Attributes:
         query: It contains all these words, in any order and case.
-        before: It is older than this.
+        within: It is of this time.
         project: It was written in this folder or below it; empty for any.
         journals: It is of one of these journals; empty for any.
     """
 
     query: str = ""
-    before: datetime | None = None
+    within: Interval = Interval()
     project: str = ""
     journals: tuple[str, ...] = ()
 
@@ -62,7 +62,7 @@ class EntrySelection(Struct, frozen=True, kw_only=True):
         def is_taken(doc: Doc) -> bool:
             if doc.covers or (self.journals and doc.journal not in self.journals):
                 return False
-            if self.before is not None and doc.at >= self.before:
+            if not self.within.holds(doc.at):
                 return False
             if folder and not _lies_in(doc, folder, places):
                 return False

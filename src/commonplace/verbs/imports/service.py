@@ -260,7 +260,7 @@ class ForeignImport:
                     if dates == "month-first":
                         each = replace(each, at=each.month_first)
                 if since is not None and each.at is not None and each.at < since:
-                    done.leave_out("older than --since", "")
+                    done.leave_out("older than --when", "")
                 elif (known := hash(each.id)) in seen:
                     # Else each run would put one in the place of the other, and back.
                     done.leave_out("another with the same id came before it", each.where)

@@ -181,6 +181,7 @@ def saved_answer(saved: Saved, kind: Kind, zone: tzinfo, notes: Sequence[str]) -
         line = f"{ref} was saved before and is deleted: nothing was added."
         return answer_of([line], {**facts, "created_at": None})
     facts |= {"created_at": saved.record.at.isoformat(), "text": saved.record.text}
+    facts |= {"done": saved.record.done} if isinstance(saved.record, Todo) else {}
     line = f"{'Saved' if saved.is_new else 'Now saved:'} {ref} ({state_of(saved.record, zone)})."
     version = {saved.record.ref: version_of(saved.record)}
     return answer_of([line], facts, notes, written=version)
