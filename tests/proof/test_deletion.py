@@ -80,7 +80,7 @@ def add_memory(home, text, number):
 
 
 JOURNALS = {
-    "timeline": (add_timeline, lambda home, x: home.timeline.delete(x)),
+    "timeline": (add_timeline, lambda home, x: home.app.timeline.amender().delete_entry(x)),
     "chronicle": (add_chronicle, lambda home, x: home.app.chronicle.amender().delete_entry(ref=x)),
     "private": (add_private, lambda home, x: home.app.private.amender().delete_read(x)),
     "memory": (add_memory, lambda home, x: home.memory.delete(x)),

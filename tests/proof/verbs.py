@@ -87,7 +87,7 @@ def timeline_edit(app, ref, text):
 
 
 def timeline_delete(app, ref):
-    app.timeline_commands().delete(ref)
+    app.timeline.amender().delete_entry(ref)
 
 
 def memory_save(app, text):

@@ -412,8 +412,8 @@ def test_a_deletion_says_what_is_still_in_the_index(app):
     ref = ask(app, "timeline_add", content="x").facts["id"]
     service = app.timeline.service()
     service.filing = Busy
-    _, notes = app.timeline.amender().delete_entry(ref)
-    assert notes == ("Still in the index: The index is being read.",)
+    done = app.timeline.amender().delete_entry(ref)
+    assert done.facts["notes"] == ["Still in the index: The index is being read."]
 
 
 def test_stored_text_is_fenced_wherever_it_is_told(app):
@@ -583,7 +583,7 @@ def test_whatever_is_shown_or_deleted_is_answered_or_explained(app, ref):
     for call in (
         lambda: commands.show(ref),
         lambda: commands.show(f"timeline:{ref}"),
-        lambda: commands.delete(ref),
+        lambda: app.timeline.amender().delete_entry(ref),
         lambda: commands.rebuild(ref),
         lambda: ask(app, "timeline_trends", when=ref),
     ):

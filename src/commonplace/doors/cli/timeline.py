@@ -220,10 +220,10 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
     """
     with opened() as app:
         ref = whole_ref(app, ref, within=_WRITTEN)
-        commands = app.timeline_commands()
-        entry = look_up(ref, commands.find_deletable)
+        amender = app.timeline.amender()
+        entry = look_up(ref, amender.find_deletable)
         confirm(f"Delete {ref} for good?", yes=yes, text=entry.content if entry else "")
-        show(look_up(ref, commands.delete), as_json)
+        show(look_up(ref, amender.delete_entry), as_json)
 
 
 @timeline.command(name="import-memories", short_help="Add what a memory system kept.")

@@ -17,6 +17,7 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import from_local
 from commonplace.journals.timeline.entry import TimelineDraft
+from commonplace.verbs.timeline.amend import TimelineAmender
 from commonplace.verbs.timeline.commands import TimelineCommands
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _tour(home: Path, say: Say) -> None:
         _record(service, commands, home, say)
         ref = _drill_down(commands, say)
         _ask(service, say)
-        _forget(commands, ref, say)
+        _forget(service, commands, ref, say)
     finally:
         service.filing().close()
         service.journal.close()
@@ -145,8 +146,8 @@ def _ask(service: TimelineService, say: Say) -> None:
     say(f"commonplace timeline search {query}", f"{why}\n\n{found}")
 
 
-def _forget(commands: TimelineCommands, ref: str, say: Say) -> None:
-    gone = _text_of(commands.delete(ref))
+def _forget(service: TimelineService, commands: TimelineCommands, ref: str, say: Say) -> None:
+    gone = _text_of(TimelineAmender(service).delete_entry(ref))
     left = [name for name, *_ in _STEPS if "Postgres" in _shown(commands, name)]
     say(
         f"commonplace timeline delete {ref}",

@@ -1,6 +1,7 @@
 """How an entry of the timeline is corrected by its ref, and its rollups and the index after it.
 
-Never makes a text for a model; a rollup is never corrected, it follows what it is made from.
+Each verb once: for the port of any journal, and for the commands of people. A rollup is never
+corrected, it follows what it is made from.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from msgspec import Struct
 
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import Unavailable
+from commonplace.core.fence import visible_line
 from commonplace.core.former_texts import FormerEntry, correct_latest
 from commonplace.core.inherited import Inheritance
-from commonplace.core.values import Amendment, EditableText
+from commonplace.core.text import counted
+from commonplace.core.values import Amendment, Answer, EditableText
 from commonplace.journals.timeline.entry import SUPERSEDES, id_of, names_of, ref_of, version_of
 from commonplace.verbs.amend import names_in
+from commonplace.verbs.answers import answer_of
 from commonplace.verbs.timeline.service import RecordedEntry
 from commonplace.verbs.times import read_at
 
@@ -131,15 +135,31 @@ class TimelineAmender(Struct, frozen=True):
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
         """Delete an entry, and its text from the rollups that it went into; see the port."""
-        _, notes = self.delete_entry(id_of(ref), expected=expected)
+        _, notes = self._delete(id_of(ref), expected=expected)
         return Amendment(act="deleted", ref=ref_of(id_of(ref)), notes=notes)
 
-    def delete_entry(self, entry_id: str, *, expected: str = "") -> tuple[Deleted, tuple[str, ...]]:
-        """Delete an entry for good, and take its text out of every rollup, index and vector.
+    def find_deletable(self, ref: str) -> TimelineEntry | None:
+        """The entry under a ref or an id; None for one that is gone, which summaries may quote.
 
-        The rollups it went into are made again from what is left. With notes on what is not done
-        yet. Raises: as `TimelineJournal.delete`.
+        Raises: NotFound where there never was one; Invalid, Unavailable.
         """
+        journal = self.service.journal
+        entry_id = id_of(ref.strip())
+        return None if journal.is_gone(entry_id) else journal.read(entry_id)
+
+    def delete_entry(self, ref: str) -> Answer:
+        """Delete an entry for good, and its text from every rollup, index and vector.
+
+        With notes on what is not done yet. Raises: Invalid, NotFound, Unavailable.
+        """
+        deleted, notes = self._delete(id_of(ref.strip()))
+        rollups = counted(deleted.rollups, "summary", "summaries")
+        shown = visible_line(deleted.refs[0])
+        facts = {"ref": shown, "refs": list(deleted.refs), "rollups": deleted.rollups}
+        return answer_of([f"Deleted {shown}, and its text from {rollups}."], facts, notes)
+
+    def _delete(self, entry_id: str, *, expected: str = "") -> tuple[Deleted, tuple[str, ...]]:
+        """The rollups it went into are made again from what is left; with notes on the rest."""
         from commonplace.search.filing.port import Pending
 
         service = self.service

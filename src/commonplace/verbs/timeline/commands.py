@@ -33,7 +33,6 @@ from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.period_reader import PeriodReader, StoredPeriod
 from commonplace.verbs.answers import CAUTION, answer_of, interval_facts
 from commonplace.verbs.renderer import Renderer
-from commonplace.verbs.timeline.amend import TimelineAmender
 from commonplace.verbs.timeline.drill_down import drill_down, with_others
 from commonplace.verbs.timeline.lines import figures_lines, state_of, when_of
 from commonplace.verbs.timeline.reading import read_period, read_time
@@ -254,26 +253,6 @@ class TimelineCommands:
         service.filing().refresh(1.0)
         facts = {"made": made, "interval": interval_facts(interval)}
         return answer_of([f"Made {_periods(made)} again, of {shown}."], facts)
-
-    def find_deletable(self, ref: str) -> TimelineEntry | None:
-        """The entry under a ref or an id; None for one that is gone, which summaries may quote.
-
-        Raises: NotFound where there never was one; Invalid, Unavailable.
-        """
-        journal = self._service.journal
-        entry_id = id_of(ref.strip())
-        return None if journal.is_gone(entry_id) else journal.read(entry_id)
-
-    def delete(self, ref: str) -> Answer:
-        """Delete an entry for good, and its text from every rollup, index and vector.
-
-        With notes on what is not done yet. Raises: Invalid, NotFound, Unavailable.
-        """
-        deleted, notes = TimelineAmender(self._service).delete_entry(id_of(ref.strip()))
-        rollups = counted(deleted.rollups, "summary", "summaries")
-        shown = visible_line(deleted.refs[0])
-        facts = {"ref": shown, "refs": list(deleted.refs), "rollups": deleted.rollups}
-        return answer_of([f"Deleted {shown}, and its text from {rollups}."], facts, notes)
 
     def import_memories(
         self,
