@@ -25,7 +25,7 @@ ROOMS = {
     "src/commonplace": 2500,
     "src/commonplace/app": 5350,
     "src/commonplace/config": 2000,
-    "src/commonplace/core": 10800,
+    "src/commonplace/core": 10950,
     "src/commonplace/db": 1250,
     "src/commonplace/doors": 1750,
     "src/commonplace/doors/cli": 7500,
@@ -61,7 +61,7 @@ ROOMS = {
     "src/commonplace/verbs/timeline": 2550,
     "src/commonplace/verbs/today": 800,
     "src/commonplace/verbs/transcripts": 1250,
-    "server/src/commonplace_server": 9400,
+    "server/src/commonplace_server": 9900,
     "chroma/src/commonplace_chroma": 750,
     "testing/src/commonplace_testing": 2000,
 }
