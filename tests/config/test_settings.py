@@ -100,6 +100,7 @@ VALUES = {
     "serve.per_second": ["1", "2", "3", "4.5"],
     "serve.at_once": ["1", "2", "3", "4"],
     "serve.drain_seconds": ["0", "2", "3", "4.5"],
+    "serve.metrics": ["token", "loopback", "off", "token"],
     "index.vectors": ["numpy", "chroma", "numpy", "chroma"],
     "encoder.model": ["a", "b", "c", "d"],
     "encoder.folder": ["a", "b", "c", "d"],

@@ -39,6 +39,10 @@ USES = "token-uses"
 USE_NOTED_EVERY = timedelta(hours=1)
 LONGEST_LABEL = 60
 SCOPES = ("read", "write")
+
+METRICS_SCOPE = "metrics"
+"""The scope of a token that opens `/metrics`, and no journal."""
+
 _FORMAT = 1
 _SECRET_BYTES = 32
 _TOKEN = re.compile(r"cp_([0-9a-f]{8})_[A-Za-z0-9_-]{43}")
@@ -54,7 +58,7 @@ class Token(Struct, frozen=True, kw_only=True):
     Args:
         id: Eight hex digits, which its text begins with.
         owner: Whose journals it opens.
-        scopes: `read`, or `read` and `write`.
+        scopes: `read`, or `read` and `write`; or `metrics` alone.
         toolsets: The tools it may call; empty for those that the server offers by default.
         digest: The sha256 of its text.
         created_at: When it was made.
@@ -75,8 +79,13 @@ class Token(Struct, frozen=True, kw_only=True):
 
     @property
     def may_write(self) -> bool:
-        """Whether it may call tools that write; it may always read."""
+        """Whether it may call tools that write; such a token may read as well."""
         return "write" in self.scopes
+
+    @property
+    def may_read(self) -> bool:
+        """Whether it opens journals at all."""
+        return "read" in self.scopes
 
     def state(self, now: datetime) -> State:
         """Whether it is valid at that time."""
@@ -114,7 +123,7 @@ class TokenFile:
 
         Args:
             owner: Whose journals it opens.
-            scopes: `read`, or `read` and `write`.
+            scopes: `read`, or `read` and `write`; or `metrics` alone.
             toolsets: The tools it may call; empty for those the server offers by default.
             expires_at: Until when it is valid; None for ever.
             label: What it is for, one line.
@@ -249,10 +258,16 @@ class TokenFile:
 
 
 def parse_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
-    """What a token may do: `read`, or `read` and `write`. Raises: Invalid."""
+    """What a token may do: `read`, or `read` and `write`; or `metrics` alone. Raises: Invalid."""
+    if [*scopes] == [METRICS_SCOPE]:
+        return (METRICS_SCOPE,)
+    if METRICS_SCOPE in scopes:
+        raise Invalid(
+            "A token that opens journals and metrics.", hint="Make one for each: --scope metrics."
+        )
     for name in scopes:
         if name not in SCOPES:
-            raise Invalid(f"Unknown scope: {name!r}.", hint="Use read, or read,write.")
+            raise Invalid(f"Unknown scope: {name!r}.", hint="Use read, or read,write; or metrics.")
     if "read" not in scopes:
         raise Invalid("A token that may not even read.", hint="Use read, or read,write.")
     return tuple(name for name in SCOPES if name in scopes)

@@ -19,6 +19,7 @@ from commonplace.doors.protocol import RateLimitExceeded
 from commonplace_server.http.address import check_access, parse_address
 from commonplace_server.http.gate import Authenticator, Gate, Offer
 from commonplace_server.http.limits import Limits, RateLimiter
+from commonplace_server.http.metrics import Metrics
 from commonplace_server.http.readiness import Readiness
 from commonplace_server.tokens import TokenFile
 from commonplace_testing import FrozenClock, ReadySlot
@@ -48,6 +49,7 @@ class World:
             encoder=ReadySlot(None),
             monotonic=self.clock.seconds,
         )
+        self.metrics = Metrics()
         self.gate = Gate(
             authenticator=self.authenticator,
             rate_limiter=RateLimiter(self.limits, self.clock.seconds),
@@ -57,6 +59,7 @@ class World:
             inside=self.inside,
             withheld=lambda caller: [] if caller.may_write else [b"memory_save"],
             pages=self.pages if has_pages else None,
+            metrics=self.metrics,
         )
 
     async def pages(self, scope, receive, send):

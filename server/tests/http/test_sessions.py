@@ -61,6 +61,7 @@ class World:
             tasks=tasks,
             limits=self.limits,
             rate_limiter=RateLimiter(self.limits, lambda: self.now),
+            refused=lambda _limit: None,
             monotonic=lambda: self.now,
         )
 

@@ -49,6 +49,7 @@ class World:
             tasks=tasks,
             limits=LIMITS,
             rate_limiter=RateLimiter(LIMITS, lambda: self.now),
+            refused=lambda _limit: None,
             monotonic=lambda: self.now,
         )
 

@@ -113,6 +113,11 @@ class Apps:
             self._held += len(leaving)
         self._let_go(leaving)
 
+    def count_open(self) -> int:
+        """How many owners' apps are open."""
+        with self._lock:
+            return len(self._kept)
+
     def settings_of(self, owner: str) -> Settings:
         """The settings with which an owner is served."""
         if owner == self.settings.owner:

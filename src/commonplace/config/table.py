@@ -307,6 +307,12 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
         "How many seconds a server that is to stop goes on answering, if `/readyz` is asked.",
         default=10.0,
     )
+    metrics: str = row(
+        "COMMONPLACE_SERVE_METRICS",
+        OneOf("token", "loopback", "off"),
+        "Who may read `/metrics`: token (with the scope metrics), loopback (this machine), off.",
+        default="token",
+    )
 
 
 class IndexSettings(Struct, frozen=True, kw_only=True):

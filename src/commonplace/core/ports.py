@@ -330,6 +330,15 @@ class CountsTokens(Protocol):
 
 
 @runtime_checkable
+class CountsEncoding(Protocol):
+    """An encoder that can say what it has done."""
+
+    def encoded(self) -> tuple[int, float]:
+        """How many texts and questions it has encoded, and in how many seconds of all threads."""
+        ...
+
+
+@runtime_checkable
 class EncodesInBackground(Protocol):
     """An encoder that can work without slowing those who wait for it."""
 

@@ -54,9 +54,10 @@ class RefusedRequest(Exception):
 
 
 class RateLimitExceeded(Exception):
-    """An owner has reached a limit."""
+    """An owner has reached a limit. limit: its name, as `per_second`."""
 
-    def __init__(self, message: str, *, retry_after_s: int) -> None:
+    def __init__(self, message: str, *, limit: str, retry_after_s: int) -> None:
         super().__init__(message)
         self.message = message
+        self.limit = limit
         self.retry_after_s = retry_after_s

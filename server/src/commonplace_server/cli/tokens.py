@@ -40,7 +40,9 @@ def tokens() -> None:
     metavar="NAME",
     help="Whose journals it opens.",
 )
-@click.option("--scope", default="read,write", show_default=True, help="read, or read,write.")
+@click.option(
+    "--scope", default="read,write", show_default=True, help="read, or read,write; or metrics."
+)
 @click.option(
     "--toolsets", metavar="A,B|all", help="Which tools (default: what the server offers)."
 )

@@ -6,18 +6,21 @@ that it is not valid, and never logs what a request contains.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import anyio
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.doors.protocol import RateLimitExceeded
+from commonplace_server.http.metrics import MEDIA_TYPE, METRICS
 from commonplace_server.http.page import page_headers, render_page, wants_page
 from commonplace_server.scope import STREAM
+from commonplace_server.tokens import METRICS_SCOPE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.doors.host_names import HostNames
     from commonplace_server.http.limits import Limits, RateLimiter
+    from commonplace_server.http.metrics import Metrics
     from commonplace_server.http.readiness import Readiness
     from commonplace_server.tokens import Token, TokenFile
 
@@ -63,6 +67,9 @@ _IS_READ = "commonplace.is_read"
 """In the scope of a request whose body came whole."""
 
 
+ToMetrics: TypeAlias = Literal["token", "loopback", "off"]
+
+
 class Caller(Struct, frozen=True, kw_only=True):
     """The client of a request, as its token names it.
 
@@ -90,6 +97,7 @@ class Offer(Struct, frozen=True, kw_only=True):
         has_pages: Whether browsers see the journals at `/web`.
         of_others: Those of these toolsets that are for other owners than the machine's own, whose
             journals of that kind lie on its disk.
+        metrics: Who may read `/metrics`: who has a token for that, loopback as well, or nobody.
     """
 
     owner: str
@@ -98,6 +106,7 @@ class Offer(Struct, frozen=True, kw_only=True):
     may_write: bool
     has_pages: bool = True
     of_others: frozenset[str] = frozenset()
+    metrics: ToMetrics = "token"
 
     def toolsets_of(self, owner: str, asked: Collection[str]) -> tuple[str, ...]:
         """Those that an owner is offered of some."""
@@ -149,10 +158,9 @@ class Authenticator:
         given = headers.get(b"authorization")
         if given is None:
             return self._without_token(headers, http_version)
-        kind, _, presented = given.decode("latin-1").partition(" ")
-        token = self._tokens.find(presented.strip()) if kind.lower() == "bearer" else None
-        if token is None or token.state(self._clock()) != "valid":
-            raise _invalid_token()
+        token = self._valid(given)
+        if not token.may_read:
+            raise _forbidden("This token opens no journal.", "Use one whose scope is read.")
         caller = self._caller(token)
         if not caller.toolsets:
             raise _forbidden(
@@ -161,6 +169,35 @@ class Authenticator:
             )
         self._tokens.note_use(token)
         return caller
+
+    def admit_to_metrics(self, headers: Mapping[bytes, bytes], scope: Scope) -> None:
+        """Let in who may read what the server counts of itself.
+
+        Raises:
+            Refusal: They may not, or nobody may.
+            Unavailable: The tokens cannot be read.
+        """
+        who = self._offer.metrics
+        if who == "off":
+            raise _not_found(PATH)
+        self._check_names(headers)
+        if who == "loopback" and _is_direct(headers, scope):
+            return
+        given = headers.get(b"authorization")
+        if given is None:
+            raise _unauthorized("A token with the scope metrics is needed.")
+        token = self._valid(given)
+        if METRICS_SCOPE not in token.scopes:
+            raise _forbidden("This token may not read metrics.", "Use one with the scope metrics.")
+        self._tokens.note_use(token)
+
+    def _valid(self, authorization: bytes) -> Token:
+        """The valid token that a header shows. Raises: Refusal."""
+        kind, _, presented = authorization.decode("latin-1").partition(" ")
+        token = self._tokens.find(presented.strip()) if kind.lower() == "bearer" else None
+        if token is None or token.state(self._clock()) != "valid":
+            raise _invalid_token()
+        return token
 
     def find_problem(self) -> str:
         """Say why no request can be admitted now; empty where they can."""
@@ -195,8 +232,8 @@ class Authenticator:
 
     def _without_token(self, headers: Mapping[bytes, bytes], http_version: str) -> Caller:
         """The machine's own owner, as long as only this machine asks and no token was ever made."""
-        proxied = http_version == _OLD_HTTP or any(name in headers for name in _FORWARDED)
-        if not self._names.is_loopback or proxied or self._tokens.was_used():
+        is_proxied = _is_proxied(headers, http_version)
+        if not self._names.is_loopback or is_proxied or self._tokens.was_used():
             raise _unauthorized("A token is needed.")
         offer = self._offer
         return Caller(
@@ -229,6 +266,7 @@ class Gate:
         inside: Answers an admitted request of a caller.
         withheld: The names of the tools that a caller may not call.
         pages: Answers requests for pages, those of strangers too; None where there are none.
+        metrics: What was counted, where it may be read; it counts what limits keep out.
     """
 
     def __init__(
@@ -242,6 +280,7 @@ class Gate:
         inside: Callable[[Caller, Scope, Receive, Send], Awaitable[None]],
         withheld: Callable[[Caller], Sequence[bytes]],
         pages: Application | None,
+        metrics: Metrics,
     ) -> None:
         self._authenticator = authenticator
         self._rate_limiter = rate_limiter
@@ -251,6 +290,7 @@ class Gate:
         self._withheld = withheld
         self._pages = pages
         self._readiness = readiness
+        self._metrics = metrics
 
     @property
     def is_stopping(self) -> bool:
@@ -268,6 +308,7 @@ class Gate:
         except CommonplaceError as exc:
             refusal = Refusal(503, exc.code, "The server's tokens cannot be read.")
         except RateLimitExceeded as exc:
+            self._metrics.refused(exc.limit)
             refusal = Refusal(
                 429,
                 "unavailable",
@@ -288,6 +329,12 @@ class Gate:
             await _respond(*probed, {"Connection": "close"}, send)
             return
         headers = dict(scope["headers"])
+        if scope["path"] == METRICS and scope["method"] in _READING:
+            self._authenticator.admit_to_metrics(headers, scope)
+            await _send_whole(
+                200, self._metrics.render().encode(), {"Content-Type": MEDIA_TYPE}, send
+            )
+            return
         accept = headers.get(b"accept", b"").decode("latin-1")
         if wants_page(method=scope["method"], path=scope["path"], accept=accept):
             host = self._authenticator.check_host(headers)
@@ -304,8 +351,7 @@ class Gate:
             await self._pages(scope, receive, send)
             return
         if scope["path"].rstrip("/") != PATH:
-            known = PATH if self._pages is None else f"{PATH} and {WEB}"
-            raise Refusal(404, "not_found", f"There is nothing here but {known}.")
+            raise _not_found(PATH if self._pages is None else f"{PATH} and {WEB}")
         if scope["method"] not in {"GET", "POST", "DELETE"}:
             raise Refusal(405, "invalid", "Use POST, GET or DELETE.", Allow="GET, POST, DELETE")
         await self._admit(scope, receive, send)
@@ -393,6 +439,18 @@ class Gate:
             )
 
 
+def _is_proxied(headers: Mapping[bytes, bytes], http_version: str) -> bool:
+    """Whether a proxy says that it sends a request for somebody else."""
+    return http_version == _OLD_HTTP or any(name in headers for name in _FORWARDED)
+
+
+def _is_direct(headers: Mapping[bytes, bytes], scope: Scope) -> bool:
+    """Whether a request comes from this machine, as far as no proxy hides that it does not."""
+    client = scope["client"]
+    is_here = client and ipaddress.ip_address(client[0].partition("%")[0]).is_loopback
+    return bool(is_here) and not _is_proxied(headers, scope["http_version"])
+
+
 def _is_reply(headers: Mapping[bytes, bytes], body: bytes) -> bool:
     """Whether this is the client's answer to a question of ours, which an open call waits for.
 
@@ -413,6 +471,10 @@ def _stopping() -> Refusal:
     return Refusal(
         503, "unavailable", "The server stops.", "Try again.", Retry_After="5", Connection="close"
     )
+
+
+def _not_found(known: str) -> Refusal:
+    return Refusal(404, "not_found", f"There is nothing here but {known}.")
 
 
 def _unauthorized(message: str, error: str = "") -> Refusal:

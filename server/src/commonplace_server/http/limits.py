@@ -91,7 +91,7 @@ class RateLimiter:
         use = self._take_token(owner)
         if use.calls >= self._limits.at_once:
             raise RateLimitExceeded(
-                f"More than {self._limits.at_once} calls at once.", retry_after_s=1
+                f"More than {self._limits.at_once} calls at once.", limit="at_once", retry_after_s=1
             )
         use.calls += 1
         try:
@@ -105,7 +105,7 @@ class RateLimiter:
         use = self._take_token(owner)
         if use.streams >= self._limits.streams:
             raise RateLimitExceeded(
-                f"More than {self._limits.streams} open streams.", retry_after_s=30
+                f"More than {self._limits.streams} open streams.", limit="streams", retry_after_s=30
             )
         use.streams += 1
         try:
@@ -122,7 +122,7 @@ class RateLimiter:
         use = self._usage(owner)
         if use.work >= self._limits.at_once:
             raise RateLimitExceeded(
-                f"More than {self._limits.at_once} calls at once.", retry_after_s=1
+                f"More than {self._limits.at_once} calls at once.", limit="at_once", retry_after_s=1
             )
         use.work += 1
         try:
@@ -147,7 +147,9 @@ class RateLimiter:
         if use.tokens < 1:
             wait_s = math.ceil((1 - use.tokens) / limits.per_second)
             raise RateLimitExceeded(
-                f"More than {limits.per_second:g} requests a second.", retry_after_s=wait_s
+                f"More than {limits.per_second:g} requests a second.",
+                limit="per_second",
+                retry_after_s=wait_s,
             )
         use.tokens -= 1
         return use

@@ -6,6 +6,7 @@ runs without one. An error that leaves here never names a path on the server.
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from msgspec.structs import asdict, replace
 
 from commonplace.core.errors import CommonplaceError, Internal
+from commonplace.doors.mcp_offer import MustAsk
 from commonplace.verbs.session import current_session
 from commonplace.verbs.toolset import Tool
+from commonplace_server.http.calls import ASKS, OK, FinishedCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Answer, Completion, Question
     from commonplace.doors.owner_apps import OwnerApps
     from commonplace.verbs.toolset import Toolset
+    from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.http.concurrency import ConcurrencyLimit
 
 
@@ -46,13 +50,20 @@ class PerOwner:
         apps: The apps of all owners.
         sample: Any owner's toolsets, for their names, descriptions and schemas.
         concurrency: Counts the calls.
+        observers: Learn of each call that is over.
     """
 
     def __init__(
-        self, apps: OwnerApps, sample: Sequence[Toolset], *, concurrency: ConcurrencyLimit
+        self,
+        apps: OwnerApps,
+        sample: Sequence[Toolset],
+        *,
+        concurrency: ConcurrencyLimit,
+        observers: Sequence[ObservesCalls] = (),
     ) -> None:
         self._apps = apps
         self._concurrency = concurrency
+        self._observers = observers
         self.toolsets: dict[str, Toolset] = {x.name: self._shared(x) for x in sample}
 
     @contextmanager
@@ -69,6 +80,32 @@ class PerOwner:
                 yield app, partial(self._concurrency.asking, session.owner, work)
         except CommonplaceError as exc:
             raise exc.without_place() from exc
+
+    def observed(self, tool: str, call: Callable[[], Answer]) -> Answer:
+        """Make a call, and tell the observers how it ended. Raises: what the call raises."""
+        session, began = current_session(), time.perf_counter()
+        answer, outcome = None, Internal.code
+        try:
+            answer = call()
+            outcome = OK
+        except CommonplaceError as exc:
+            outcome = exc.code
+            raise
+        except MustAsk:
+            outcome = ASKS
+            raise
+        finally:
+            if session is not None:
+                over = FinishedCall(
+                    session=session,
+                    tool=tool,
+                    outcome=outcome,
+                    seconds=time.perf_counter() - began,
+                    answer=answer,
+                )
+                for observe in self._observers:
+                    observe(over)
+        return answer
 
     def _shared(self, toolset: Toolset) -> Toolset:
         return replace(
@@ -96,6 +133,12 @@ class _SharedTool(Tool, frozen=True, kw_only=True, dict=True):
         ends: datetime | None = None,
     ) -> Answer:
         """As `Tool.call`. Raises: Internal without a session."""
+        call = partial(self._call, arguments, sampler=sampler, ends=ends)
+        return self.owners.observed(self.name, call)
+
+    def _call(
+        self, arguments: Mapping[str, Any], *, sampler: Language | None, ends: datetime | None
+    ) -> Answer:
         with self.owners.working() as (app, asking):
             model = None if sampler is None else _CountedModel(sampler, asking)
             tools = (tool for toolset in app.toolsets() for tool in toolset.tools)

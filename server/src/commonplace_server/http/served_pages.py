@@ -59,7 +59,7 @@ class TokenEntrance:
         return token is not None and self._opens(token)
 
     def _opens(self, token: Token) -> bool:
-        return token.state(self._clock()) == "valid" and not token.toolsets
+        return token.state(self._clock()) == "valid" and token.may_read and not token.toolsets
 
 
 def pages_for_tokens(

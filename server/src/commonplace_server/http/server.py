@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from commonplace_server.http.address import ListenAddress
     from commonplace_server.http.gate import Application, Caller, Offer, Receive, Scope, Send
     from commonplace_server.http.limits import Limits
+    from commonplace_server.http.metrics import Metrics
     from commonplace_server.http.sessions import SessionManager
     from commonplace_server.tokens import TokenFile
 
@@ -110,6 +111,7 @@ class HttpDoor:
         background_tasks: What else it does while it serves.
         encoder: Whose state is said to those who ask whether the server is ready.
         find_database: What is looked at of a database for them; nothing where there is none.
+        metrics: Counts what is done.
     """
 
     def __init__(
@@ -126,11 +128,12 @@ class HttpDoor:
         background_tasks: Sequence[BackgroundTask],
         encoder: EncoderSlot,
         find_database: Callable[[], Mapping[str, str]],
+        metrics: Metrics,
     ) -> None:
         self._apps = apps
         self._concurrency = ConcurrencyLimit()
         self._warmed = WarmedApps(apps)
-        shared = PerOwner(self._warmed, sample, concurrency=self._concurrency)
+        shared = PerOwner(self._warmed, sample, concurrency=self._concurrency, observers=[metrics])
         self._toolsets = shared.toolsets
         self._tokens = tokens
         self._offer = offer
@@ -141,6 +144,7 @@ class HttpDoor:
         self._background_tasks = background_tasks
         self._encoder = encoder
         self._find_database = find_database
+        self._metrics = metrics
         self._servers: dict[tuple[tuple[str, ...], bool], McpServer] = {}
         self._withheld: dict[tuple[tuple[str, ...], bool], list[bytes]] = {}
 
@@ -181,6 +185,7 @@ class HttpDoor:
                 tasks=tasks,
                 limits=self._limits,
                 rate_limiter=rate_limiter,
+                refused=self._metrics.refused,
                 monotonic=time.monotonic,
             )
             gate = Gate(
@@ -194,6 +199,7 @@ class HttpDoor:
                 pages=self._pages_of(address, rate_limiter, lambda: gate.is_stopping)
                 if self._offer.has_pages
                 else None,
+                metrics=self._metrics,
             )
             server = make_server(
                 gate, limits=self._limits.connections, finish_s=self._limits.finish_s

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
 from msgspec import Struct
 
-from commonplace.doors.protocol import MODERN
-from commonplace.verbs.session import Session
+from commonplace.doors.protocol import MODERN, RateLimitExceeded
+from commonplace_server.http.calls import ServedSession
 from commonplace_server.scope import SESSION, STREAM, WORK
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from commonplace.verbs.session import Session
     from commonplace_server.http.gate import Caller, Message, Receive, Scope, Send
     from commonplace_server.http.limits import Limits, RateLimiter
 
@@ -54,6 +55,7 @@ class Callers:
         tasks: The task group that session managers run in.
         limits: How much each caller may have open, and for how long.
         rate_limiter: Counts the calls that run.
+        refused: Called with the name of the limit that kept a call from running.
         monotonic: Gives seconds.
     """
 
@@ -64,12 +66,14 @@ class Callers:
         tasks: TaskGroup,
         limits: Limits,
         rate_limiter: RateLimiter,
+        refused: Callable[[str], None],
         monotonic: Callable[[], float],
     ) -> None:
         self._open_manager = open_manager
         self._tasks = tasks
         self._limits = limits
         self._rate_limiter = rate_limiter
+        self._refused = refused
         self._monotonic = monotonic
         self._open: OrderedDict[Caller, _CallerState] = OrderedDict()
         self._calls = 0
@@ -127,7 +131,13 @@ class Callers:
 
     @contextmanager
     def _working(self, caller: Caller) -> Iterator[None]:
-        with self._rate_limiter.work(caller.owner), self._counted(is_call=True):
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._rate_limiter.work(caller.owner))
+            except RateLimitExceeded as exc:
+                self._refused(exc.limit)
+                raise
+            held.enter_context(self._counted(is_call=True))
             yield
 
     def _make_room(self) -> None:
@@ -205,7 +215,7 @@ class _CallerState:
         """Answer one request."""
         headers = dict(scope["headers"])
         session_id = headers.get(_ID_HEADER)
-        held = self._sessions.get(session_id or b"") or _OpenSession(Session(self._caller.owner))
+        held = self._sessions.get(session_id or b"") or _OpenSession(self._new_session())
         scope[SESSION] = held.session
         if STREAM not in scope:
             scope[WORK] = lambda: self._work(held)
@@ -219,6 +229,9 @@ class _CallerState:
             await answer.finish()
         if session_id is not None and scope["method"] == "DELETE":
             self._sessions.pop(session_id, None)
+
+    def _new_session(self) -> Session:
+        return ServedSession(self._caller.owner, token_id=self._caller.token_id)
 
     @contextmanager
     def _in_flight(self, held: _OpenSession, *, is_stream: bool) -> Iterator[anyio.CancelScope]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
@@ -20,17 +21,22 @@ from commonplace_server.http.address import check_access, parse_address
 from commonplace_server.http.gate import Offer
 from commonplace_server.http.limits import Limits
 from commonplace_server.http.memory_worker import MemoryWork
+from commonplace_server.http.metrics import Metrics
 from commonplace_server.http.readiness import DatabaseWatch
 from commonplace_server.http.revocations import RevocationSharing
 from commonplace_server.http.scheduler import RollupScheduler, has_due
 from commonplace_server.tokens import TokenFile
+from commonplace_server.wiring.measures import measure_apps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from commonplace.app.process import ProcessContext
     from commonplace.config.table import ServeSettings, Settings
+    from commonplace_server.http.gate import ToMetrics
     from commonplace_server.http.server import BackgroundTask
+    from commonplace_server.wiring.measures import Metric
 
 _BURST_S = 4
 
@@ -74,6 +80,7 @@ def start(
     from commonplace_server.http.server import HttpDoor
 
     agreeing = _agreeing(settings, tokens, shared_only=shared_only, claim=claim)
+    watches, measures = _database_measures(served, apps.shared)
     with agreeing as (sharing, find_database):
         HttpDoor(
             apps=apps,
@@ -86,11 +93,34 @@ def start(
             limits=_limits(served.serve),
             background_tasks=[
                 *sharing,
+                *watches,
                 *_background_tasks(served, apps, rolls_up=not shared_only),
             ],
             encoder=apps.shared.encoder,
             find_database=find_database,
+            metrics=Metrics(partial(_measured, [partial(measure_apps, apps), *measures])),
         ).run(where, ready=ready)
+
+
+def _measured(measures: Sequence[Callable[[], Iterable[Metric]]]) -> Iterator[Metric]:
+    """What is read at each asking for metrics."""
+    for measure in measures:
+        yield from measure()
+
+
+def _database_measures(
+    settings: Settings, shared: ProcessContext
+) -> tuple[list[BackgroundTask], list[Callable[[], Iterable[Metric]]]]:
+    """What looks at a database for metrics, and what gives the numbers; nothing without one."""
+    if settings.database.url is None:
+        return [], []
+    from commonplace_server.wiring.database_measures import WaitingWatch, measure_pool
+
+    measures: list[Callable[[], Iterable[Metric]]] = [partial(measure_pool, shared)]
+    if settings.database.worker_url is None or settings.serve.metrics == "off":
+        return [], measures
+    watch = WaitingWatch(settings)
+    return [watch], [*measures, watch.measure]
 
 
 def _limits(settings: ServeSettings) -> Limits:
@@ -119,6 +149,7 @@ def _offer(settings: Settings, *, shared_only: bool) -> Offer:
         of_others=frozenset(_toolsets_of(IN_DATABASE)) - frozenset(_toolsets_of(OF_EVERYBODY))
         if shared_only
         else frozenset(),
+        metrics=cast("ToMetrics", settings.serve.metrics),
     )
 
 

@@ -100,6 +100,22 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
             raise Late("deadline") from None
 
 
+class PoolUse(NamedTuple):
+    """How busy a pool is.
+
+    Attributes:
+        open: Connections that are open.
+        in_use: Those of them that are handed out.
+        waits: How often one was waited for, since the start.
+        wait_s: How long, in all.
+    """
+
+    open: int
+    in_use: int
+    waits: int
+    wait_s: float
+
+
 class _SharedTransaction(NamedTuple):
     """A transaction that several questions share, until when others may, and what ends it."""
 
@@ -264,6 +280,19 @@ class Postgres:
                 yield conn
             finally:
                 self._give_back(conn)
+
+    def use(self) -> PoolUse:
+        """How busy its connections are; asks the server nothing."""
+        with self._lock:
+            made = self._made
+        found = {} if made is None else made.get_stats()
+        size = found.get("pool_size", 0)
+        return PoolUse(
+            open=size,
+            in_use=size - found.get("pool_available", 0),
+            waits=found.get("requests_queued", 0),
+            wait_s=found.get("requests_wait_ms", 0) / 1000,
+        )
 
     def close(self) -> None:
         """Close the connections; may be called twice."""

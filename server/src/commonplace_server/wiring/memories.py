@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Searched, Source
     from commonplace.core.time_book import TimeColumn
     from commonplace.search.finder import Finder
-    from commonplace_server.postgres.database import Connection
+    from commonplace_server.postgres.database import Connection, PoolUse
 
 
 LATE_S = 300.0
@@ -125,6 +125,10 @@ class PostgresMemories:
         """What is wrong with the database that the settings name, and what is worth knowing."""
         return find_problems(context.settings)
 
+    def pool_use(self) -> PoolUse:
+        """How busy the connections of all users are."""
+        return self._database.use()
+
     def repair(self, store: records.MemoryPostgres) -> list[str]:
         """Nothing: tables are the administrator's, and what waits is the worker's."""
         return []
@@ -133,6 +137,17 @@ class PostgresMemories:
         """Close the connections; may be called twice."""
         self._index.close()
         self._database.close()
+
+
+@contextmanager
+def open_backlog(settings: Settings) -> Iterator[MemoryBacklog]:
+    """What waits for the worker of the database, asked as its role. Raises: Invalid."""
+    assert settings.database.worker_url is not None
+    database = Postgres(settings.database.worker_url, check=check_worker, most=1)
+    try:
+        yield MemoryBacklog(database)
+    finally:
+        database.close()
 
 
 @contextmanager

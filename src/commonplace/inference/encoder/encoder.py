@@ -94,6 +94,10 @@ class OnnxEncoder:
         vector: Vector = self._graph.vectors([row])[0]
         return vector
 
+    def encoded(self) -> tuple[int, float]:
+        """What it has done; see `core.ports.CountsEncoding`."""
+        return self._graph.run()
+
     def _rows(self, texts: Sequence[str]) -> list[list[int]]:
         prefix = self._profile.passage_prefix
         return [self._tokens.ids(prefix + well_formed(text)) for text in texts]

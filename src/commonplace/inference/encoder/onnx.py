@@ -6,6 +6,8 @@ Never sees a text, and holds no second copy of weights that a safetensors file a
 from __future__ import annotations
 
 import os
+import threading
+import time
 from contextlib import contextmanager
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -54,6 +56,8 @@ class Graph:
         self._output = next((name for name in known if name in outputs), outputs[0])
         self._dimensions = profile.dimensions
         self._pooling = profile.pooling
+        self._counting = threading.Lock()
+        self._rows, self._seconds = 0, 0.0
 
     def vectors(self, rows: Sequence[Sequence[int]]) -> Vector:
         """(n, dimensions) float32 of length 1, from n rows of token ids, each at least one long.
@@ -65,6 +69,7 @@ class Graph:
         for number, row in enumerate(rows):
             ids[number, : len(row)] = row
             mask[number, : len(row)] = 1
+        began = time.perf_counter()
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         with translated("The encoder failed"):
             (output,) = self._session.run(
@@ -76,7 +81,15 @@ class Graph:
                 f"The model gives {vectors.shape[-1]} numbers a text, not {self._dimensions}.",
                 hint="Use the weights the profile names.",
             )
+        with self._counting:
+            self._rows += len(rows)
+            self._seconds += time.perf_counter() - began
         return vectors
+
+    def run(self) -> tuple[int, float]:
+        """How many rows it has made vectors of, and in how many seconds of all threads."""
+        with self._counting:
+            return self._rows, self._seconds
 
     def break_off(self) -> None:
         """End every run under way within milliseconds, and let none succeed from now on."""
