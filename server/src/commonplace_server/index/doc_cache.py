@@ -176,7 +176,7 @@ def docs_by_then(tx: OwnerTransaction, cached: CachedDocs, where: Filter) -> Cac
         None,
     )
     later = numbers(sent, 1)[0]
-    table = cached.table.taken(~np.isin(cached.table.ids, later))
+    table = cached.table.taken(np.flatnonzero(~np.isin(cached.table.ids, later)))
     return replace(cached, table=table, frequencies={})
 
 
@@ -197,7 +197,7 @@ def filtered_docs(tx: OwnerTransaction, cached: CachedDocs, where: Filter) -> Fi
     if len(facets) < len(cached.facets):
         masks.append(np.isin(table.facets, np.array(facets, dtype=np.int64)))
     if masks:
-        table = table.taken(np.logical_and.reduce(masks))
+        table = table.taken(np.flatnonzero(np.logical_and.reduce(masks)))
     return FilteredDocs(table, span, len(table) == len(cached.table))
 
 

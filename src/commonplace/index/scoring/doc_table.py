@@ -116,9 +116,8 @@ class DocTable(Struct, frozen=True, eq=False, dict=True):
         start, stop = np.searchsorted(ordered, [low, high]).tolist()
         return DocTable(*(getattr(self, name)[start:stop] for name in COLUMNS))
 
-    def taken(self, mask: Mask) -> DocTable:
-        """The table of the docs that a mask admits, as if there were no others."""
-        chosen = np.flatnonzero(mask)
+    def taken(self, chosen: Ids | slice) -> DocTable:
+        """The table of the docs at some places, in order, as if there were no others."""
         return DocTable(*(getattr(self, name)[chosen] for name in COLUMNS))
 
     def around(self, places: Ids, reach: int) -> Ids:

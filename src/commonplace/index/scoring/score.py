@@ -147,8 +147,7 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
     lending = table.lending(places, weighing)
     figures, matched, covered = words.figures(places, lending)
     similarity, nearness = _meaning(table, cosines, places, lending)
-    facets = np.unique(table.facets[places])
-    of_places = np.searchsorted(facets, table.facets[places])
+    facets, of_places = np.unique(table.facets[places], return_inverse=True)
     author, names = _named(facets, of_places, measured.authors)
     kind, of_kinds = _named(facets, of_places, measured.kinds)
     scope, of_scopes = _named(facets, of_places, measured.scopes)
@@ -226,6 +225,9 @@ def _meaning(
     table: DocTable, cosines: Nearness, places: Ids, lending: Lending
 ) -> tuple[Figures, Figures]:
     """The cosines of some places, plain and with what neighbours lend."""
+    if cosines is NO_COSINES:
+        nothing = np.full(len(places), np.nan, dtype=np.float32)
+        return nothing, nothing
     lends = lending.weights > 0
     # Marked in a column as long as the table: sorting out thousands of places takes twice as long.
     wanted = np.zeros(len(table), dtype=np.bool_)
@@ -255,7 +257,7 @@ class _Words:
         self._docs = len(table)
         self._postings = postings
         self._weighing = weighing
-        self._lengths = table.relative_lengths(weighing)
+        self._table = table
         self._is_turn = table.is_turn
         self._spread = np.array(
             [np.bincount(table.is_turn[each.places], minlength=2) for each in postings],
@@ -269,6 +271,10 @@ class _Words:
         self._missing = (weighing.missing * rarity / whole).astype(np.float32)
         bound = np.maximum(weighing.common_least, weighing.common * table.populations)
         self._is_lent = self._spread < bound
+
+    @cached_property
+    def _lengths(self) -> Figures:
+        return self._table.relative_lengths(self._weighing)
 
     def best(self, limit: int, *, among: Ids | None = None) -> Ids:
         """The places with the highest figures without context, of all or among some."""
@@ -294,6 +300,8 @@ class _Words:
         total = np.zeros(len(places), dtype=np.float32)
         matched = np.zeros(len(places), dtype=np.bool_)
         covered = np.zeros(len(places), dtype=np.float32)
+        if not self._postings:
+            return total, matched, covered
         norms = self._norms(places)
         counts = np.zeros(self._docs, dtype=np.float32)
         is_turn = self._is_turn[places]

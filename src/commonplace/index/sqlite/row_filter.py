@@ -85,11 +85,16 @@ class RowFilter(Struct, frozen=True):
 _NONE = np.empty(0, dtype=np.int64)
 
 
-def filtered_table(table: DocTable, row_filter: RowFilter) -> DocTable:
-    """The doc table of the docs that are admitted."""
+def filtered_table(
+    table: DocTable, row_filter: RowFilter, *, newest: int | None = None
+) -> DocTable:
+    """The doc table of the docs that are admitted. newest: Of so many of them; None for all."""
     part = table if row_filter.all_time else table.between(row_filter.low, row_filter.high)
     mask = row_filter.mask(part.ids, part.facets)
-    return part if mask is None else part.taken(mask)
+    if mask is None:
+        return part if newest is None else part.taken(slice(max(len(part) - newest, 0), None))
+    admitted = np.flatnonzero(mask)
+    return part.taken(admitted if newest is None else admitted[max(len(admitted) - newest, 0) :])
 
 
 def row_filter_of(

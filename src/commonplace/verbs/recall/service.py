@@ -146,6 +146,39 @@ class PartOfTime(Struct, frozen=True, kw_only=True):
     first: Doc | None
 
 
+class ListedTime(Struct, frozen=True, kw_only=True, eq=False):
+    """What lies in a time, as it was listed once: counted by its parts as often as one likes.
+
+    Parts lie one behind the other, each with both ends.
+    """
+
+    found: Candidates
+
+    def counts(self, parts: Sequence[Interval]) -> list[int]:
+        """How many entries lie in each part."""
+        return [end - start for start, end in self._rows(parts)]
+
+    def parts(self, parts: Sequence[Interval]) -> list[PartOfTime]:
+        """How many entries lie in each part, and the first of each.
+
+        What was said in a session comes after what was written down.
+        """
+        rows = self._rows(parts)
+        firsts = [_first_written(self.found, start, end) for start, end in rows]
+        docs = self.found.docs_at([row for row in firsts if row is not None])
+        return [
+            PartOfTime(count=end - start, first=None if row is None else docs.get(row))
+            for (start, end), row in zip(rows, firsts, strict=True)
+        ]
+
+    def _rows(self, parts: Sequence[Interval]) -> list[tuple[int, int]]:
+        """The first row of each part, and the one after its last."""
+        starts, ends = zip(*map(bounds_us, parts), strict=True)
+        at_us = self.found.at_us
+        firsts, lasts = at_us.searchsorted(starts), at_us.searchsorted(ends)
+        return [*zip(firsts.tolist(), lasts.tolist(), strict=True)]
+
+
 class RecallService(Struct, frozen=True, kw_only=True, dict=True):
     """All journals of one owner, with the index over them.
 
@@ -309,39 +342,12 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         kinds = within.kinds or [x for each in self.journals.values() for x in each.kinds]
         return replace(within, kinds=tuple(x for x in kinds if x not in others))
 
-    def count_in(self, periods: Sequence[Interval], *, within: Filter) -> list[int]:
-        """How many entries lie in each of some periods. Raises: Unavailable.
+    def listed_in(self, interval: Interval, *, within: Filter) -> ListedTime:
+        """What lies in a time with both ends, to be counted by its parts. Raises: Unavailable.
 
-        Args:
-            periods: One behind the other, each with both ends.
-            within: The entries that count, of any time.
+        within: The entries that count, of any time.
         """
-        found = self._listed(periods, within)
-        return [] if found is None else [end - start for start, end in _rows_in(found, periods)]
-
-    def parts_in(self, periods: Sequence[Interval], *, within: Filter) -> list[PartOfTime]:
-        """How many entries lie in each of some periods, and the first of each.
-
-        What was said in a session comes after what was written down. Takes and raises as
-        `count_in`.
-        """
-        found = self._listed(periods, within)
-        if found is None:
-            return []
-        rows = _rows_in(found, periods)
-        firsts = [_first_written(found, start, end) for start, end in rows]
-        docs = found.docs_at([row for row in firsts if row is not None])
-        return [
-            PartOfTime(count=end - start, first=None if row is None else docs.get(row))
-            for (start, end), row in zip(rows, firsts, strict=True)
-        ]
-
-    def _listed(self, periods: Sequence[Interval], within: Filter) -> Candidates | None:
-        """All that lies in a run of periods, oldest first; None for no period."""
-        if not periods:
-            return None
-        span = Interval(start=periods[0].start, end=periods[-1].end)
-        return self.finder.listed(replace(within, interval=span))
+        return ListedTime(found=self.finder.listed(replace(within, interval=interval)))
 
     def count_by_journal(self) -> Mapping[str, int]:
         """How much is filed of each journal; empty where an index cannot say. Raises: Unavailable.
@@ -551,13 +557,6 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             return ()
         where = question.in_time(within) if question.cuts else within
         return self.finder.newest(open_todos(where), limit).hits
-
-
-def _rows_in(found: Candidates, periods: Sequence[Interval]) -> list[tuple[int, int]]:
-    """The first row of each period, and the one after its last."""
-    starts, ends = zip(*map(bounds_us, periods), strict=True)
-    firsts, lasts = found.at_us.searchsorted(starts), found.at_us.searchsorted(ends)
-    return [*zip(firsts.tolist(), lasts.tolist(), strict=True)]
 
 
 def _first_written(found: Candidates, start: int, end: int) -> int | None:

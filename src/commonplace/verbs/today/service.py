@@ -239,7 +239,8 @@ class TodayService(Struct, frozen=True, kw_only=True):
         if within is not None:
             found = self.recall.list_in(interval, within=within, limit=MOST_NEW)
             hits, notes = found.hits, found.notes
-            count = self.recall.count_in([interval], within=within)[0] if found.has_more else 0
+            if found.has_more:
+                count = self.recall.listed_in(interval, within=within).counts([interval])[0]
         sessions, more = self._new_sessions(interval, state)
         return News(
             since=state.until,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Level
     from commonplace.doors.web.visit import Visit
     from commonplace.journals.timeline.period_reader import StoredPeriod
-    from commonplace.verbs.recall.service import EntriesOfTime
+    from commonplace.verbs.recall.service import EntriesOfTime, ListedTime
     from commonplace.verbs.timeline.commands import ShownPeriod
 
 LISTED = 100
@@ -91,12 +91,7 @@ def today(visit: Visit) -> Redirect:
 def period(visit: Visit) -> WebPage:
     """One period."""
     zone, key = visit.zone, visit.parts["key"]
-    if (found := find_period_key(key, zone)) is None:
-        raise Invalid(
-            f"No such time: {opening(key, 60)!r}.",
-            hint="Use 2026, 2026-11, 2026-W47, 2026-11-23 or 2026-11-23T10.",
-        )
-    level, interval = found
+    level, interval = _read_key(key, zone)
     assert interval.start is not None and interval.end is not None  # noqa: PT018  a period has both
     key = period_key(interval.start, level, zone)
     journals = visit.journals()
@@ -104,7 +99,8 @@ def period(visit: Visit) -> WebPage:
     shown, problem = _stored(visit, key)
     stored = {} if shown is None else _by_key(shown.parts, zone)
     # A summary is of all that the timeline covers: it says nothing of some journals alone.
-    parts = _parts(visit, level, interval, within, {} if journals else stored)
+    listed = visit.app.recall.service().listed_in(interval, within=within)
+    parts = _parts(visit, level, interval, listed, {} if journals else stored)
     values: dict[str, Any] = {
         "current": "calendar",
         "key": key,
@@ -121,13 +117,23 @@ def period(visit: Visit) -> WebPage:
         "total": sum(part.count for part in parts),
         "goes_on": interval.end > visit.now,
         "weeks": _weeks(visit, interval, parts) if level == "month" else None,
-        "chart": _year(visit, interval, within) if level == "year" else "",
+        "chart": _year(visit, interval, listed) if level == "year" else "",
         "parts": [part for part in reversed(parts) if part.count or part.text],
         "summary": {"problem": problem} if problem else _summary(visit, shown, STEPS.get(level)),
         "catches_up": visit.app.timeline.service().rolls_up,
         **_listed(visit, level, interval, within, parts),
     }
     return WebPage(template="calendar.html", title=values["name"], values=values)
+
+
+def _read_key(key: str, zone: tzinfo) -> tuple[Level, Interval]:
+    """The period of a key. Raises: Invalid."""
+    if (found := find_period_key(key, zone)) is None:
+        raise Invalid(
+            f"No such time: {opening(key, 60)!r}.",
+            hint="Use 2026, 2026-11, 2026-W47, 2026-11-23 or 2026-11-23T10.",
+        )
+    return found
 
 
 def _listed(
@@ -179,7 +185,7 @@ def _parts(
     visit: Visit,
     level: Level,
     interval: Interval,
-    within: Filter,
+    listed: ListedTime,
     stored: Mapping[str, StoredPeriod],
 ) -> list[CalendarPart]:
     """What a period is divided into, oldest first; an hour is one part.
@@ -188,7 +194,7 @@ def _parts(
     """
     step, zone = STEPS.get(level, level), visit.zone
     spans = [*periods_in(interval, step, zone)]
-    found = visit.app.recall.service().parts_in(spans, within=within)
+    found = listed.parts(spans)
     parts = []
     for span, each, shade in zip(spans, found, shades([x.count for x in found]), strict=True):
         assert span.start is not None
@@ -229,10 +235,9 @@ def _short(start: datetime, level: Level, zone: tzinfo) -> str:
             return f"{local:%H:%M}"
 
 
-def _year(visit: Visit, year: Interval, within: Filter) -> Any:
+def _year(visit: Visit, year: Interval, listed: ListedTime) -> Any:
     """The days of a year as a chart, whose columns are weeks."""
-    spans = [*periods_in(year, "day", visit.zone)]
-    counts = visit.app.recall.service().count_in(spans, within=within)
+    counts = listed.counts([*periods_in(year, "day", visit.zone)])
     assert year.start is not None
     return heatmap(day_of(year.start, visit.zone), counts, visit.url("period", key=""))
 

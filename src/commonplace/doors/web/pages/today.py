@@ -240,5 +240,5 @@ def _last_year(visit: Visit, within: Filter) -> tuple[date, Sequence[int]]:
     year = Interval(
         start=start_of_day(first, zone), end=start_of_day(today + timedelta(days=1), zone)
     )
-    days = [*periods_in(year, "day", zone)]
-    return first, visit.app.recall.service().count_in(days, within=within)
+    listed = visit.app.recall.service().listed_in(year, within=within)
+    return first, listed.counts([*periods_in(year, "day", zone)])
