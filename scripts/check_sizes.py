@@ -36,7 +36,7 @@ ROOMS = {
     "src/commonplace/doors/stdio": 1250,
     "src/commonplace/doors/web": 5000,
     "src/commonplace/importers": 2000,
-    "src/commonplace/index": 3250,
+    "src/commonplace/index": 3300,
     "src/commonplace/inference": 3250,
     "src/commonplace/journals": 250,
     "src/commonplace/journals/chronicle": 5450,
