@@ -244,9 +244,7 @@ class SqliteOwnerIndex:
                     table = opened.doc_tables.table(conn)
                     frequencies = opened.frequencies
                 row_filter = row_filter_of(conn, self._sql, asked.where, table)
-                # Weighed against no other doc: 10 % of the first page.
-                alone = asked.limit if asked.newest and not asked.words else None
-                table = filtered_table(table, row_filter, newest=alone)
+                table = filtered_table(table, row_filter, asked)
                 postings = read_postings(
                     conn, self._sql, asked.words, row_filter, table, frequencies
                 )

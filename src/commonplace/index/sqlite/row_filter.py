@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from commonplace.core.values import Filter, Interval
+    from commonplace.core.values import Asked, Filter, Interval
     from commonplace.index.scoring.doc_table import DocTable, Ids
     from commonplace.index.sqlite.docs import Queries
 
@@ -85,10 +85,13 @@ class RowFilter(Struct, frozen=True):
 _NONE = np.empty(0, dtype=np.int64)
 
 
-def filtered_table(
-    table: DocTable, row_filter: RowFilter, *, newest: int | None = None
-) -> DocTable:
-    """The doc table of the docs that are admitted. newest: Of so many of them; None for all."""
+def filtered_table(table: DocTable, row_filter: RowFilter, asked: Asked) -> DocTable:
+    """The doc table of the docs that are admitted.
+
+    Of the newest alone where these are only listed, and so weighed against no other: 10 % of the
+    first page.
+    """
+    newest = asked.limit if asked.newest and not asked.words else None
     part = table if row_filter.all_time else table.between(row_filter.low, row_filter.high)
     mask = row_filter.mask(part.ids, part.facets)
     if mask is None:
