@@ -20,6 +20,7 @@ from tests.verbs.test_amend import opened, superseding, write
 from commonplace.core.errors import CommonplaceError, Conflict, NotFound
 from commonplace.core.former_texts import FormerText, editing
 from commonplace.core.ids import new_id
+from commonplace.core.values import Interval
 from commonplace.journals.memory.records import RecordDraft
 from commonplace.memory import Memory
 from commonplace.verbs.forgetting.selection import EntrySelection
@@ -346,8 +347,8 @@ def test_forgetting_finds_records_by_words_and_time(world, app, other, draft):
     service = other.forgetting()
     found = service.select(EntrySelection(query="quokka gate", journals=("memory",)))
     assert {doc.ref for doc in found} == {ref, same}
-    before = world.clock() + timedelta(days=1)
-    assert {doc.ref for doc in service.select(EntrySelection(before=before))} == {ref, same}
+    within = Interval(end=world.clock() + timedelta(days=1))
+    assert {doc.ref for doc in service.select(EntrySelection(within=within))} == {ref, same}
     plan = service.plan([ref])
     assert plan.same_words == (same,)
     proof = service.carry_out(plan)
