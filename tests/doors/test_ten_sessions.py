@@ -1,8 +1,8 @@
 """Ten sessions of one project by the real Claude Code, and what the eleventh is told of them.
 
 Set up as `commonplace setup` leaves it; a scripted model writes down 18 facts with the tools that
-are meant for them, and 4 are only said, by the user or the model. The question that recall is
-asked names none of them.
+are meant for them, and 4 are only said, by the user or the model. The question for everything names
+none of them; of 22 narrow ones each asks for one.
 """
 
 from __future__ import annotations
@@ -152,26 +152,56 @@ SESSIONS = (
 SIGNS = [sign for session in SESSIONS for sign in session.signs]
 MOST_TOKENS = 1_500
 QUESTION = "What do we know about this project?"
+NARROW = {
+    "Why did start-up get faster?": "tide tables from CSV to SQLite",
+    "What does the pressure sensor do after power-up?": "garbage for two seconds",
+    "Why did the gate open twice at ten?": "gate opening twice",
+    "How does the user like commits?": "Prefers small commits",
+    "Which gate has no camera?": "staging gate has no camera",
+    "Which time zone are times kept in?": "all times in UTC",
+    "What does the backup job miss?": "leaves out the calibration table",
+    "Which version runs at the north gate?": "Deployed 2.3",
+    "What was changed about the serial connection of the sensor?": "serial time-out",
+    "Why is the nightly report slow?": "readings lost their index",
+    "Do the gates report by MQTT?": "Decided against MQTT",
+    "Which port does the simulator use?": "needs port 7443",
+    "Why does CI fail at night?": "fails at midnight UTC",
+    "How should answers be formatted?": "answers without tables",
+    "What is gate_margin called now?": "gate_margin to clearance_cm",
+    "Which version of the driver may we use?": "licence of the driver ends with 5.2",
+    "What happened to the Lua hooks?": "Removed the Lua hooks",
+    "How many commands can the controller take?": "12 commands a minute",
+    "Why did the dashboard leak memory?": "never closed its web socket",
+    "How are migrations numbered?": "migration is numbered",
+    "When can /v1/levels be dropped?": "drop /v1/levels once",
+    "How are the tests run?": "just check",
+}
+"""Each with words of the fact that answers it."""
+NARROW_TOKENS = 5_000
+"""Of the answers to all of them."""
 
 
-def missing(text):
+def missing(text, signs=SIGNS):
     """The facts that a text does not hold."""
     shown = " ".join(text.replace("\\n", " ").split())
-    return [sign for sign in SIGNS if sign not in shown]
+    return [sign for sign in signs if sign not in shown]
 
 
 def test_the_eleventh_session_knows_what_ten_wrote_and_said(monkeypatch):
-    """All 22 facts stand in its brief, and one recall finds them all."""
+    """All 22 facts stand in its brief, in one recall for everything, each in one that asks for it."""
     plain_environment(monkeypatch)
     setup("claude-code", "--allow", "all")
     for each in SESSIONS:
         with ScriptedModel(*each.calls, done=each.answered) as model:
             claude_session(model, each.asked)
         assert len(model.given) == len(each.calls)
-    everything = call("recall", query=QUESTION, limit=100, budget_tokens=4_000)
-    with ScriptedModel(everything) as model:
+    with ScriptedModel(*(call("recall", query=asked) for asked in (QUESTION, *NARROW))) as model:
         claude_session(model, QUESTION)
     brief = re.search(r"<commonplace-brief>.*?</commonplace-brief>", model.asked[0])[0]
     assert missing(brief) == []
     assert tokens_in(json.loads(f'"{brief}"')) <= MOST_TOKENS
-    assert missing(model.given[0]) == []
+    everything, *narrow = model.given
+    assert missing(everything) == []
+    answers = zip(NARROW.values(), narrow, strict=True)
+    assert [sign for sign, given in answers if missing(given, [sign])] == []
+    assert sum(map(tokens_in, narrow)) <= NARROW_TOKENS
