@@ -5,7 +5,8 @@ from functools import partial
 import pytest
 
 from commonplace.core.errors import Invalid, Unavailable
-from commonplace.core.ports import Clearing, Forgetting, Leasing, Repairable
+from commonplace.core.ports import Clearing, Forgetting, Leasing, ListsScopes, Repairable
+from commonplace.core.values import Drop, Put
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace_server.index.index import TABLES, PostgresIndex
 from commonplace_server.postgres.database import Postgres, refuse_unguarded
@@ -55,6 +56,17 @@ class OwnerContract:
         mine.forget(["n:1", "n:never"])
         assert set(IndexContract().find(mine, "harbour")) == {"n:2"}
         assert mine.counts("e").docs == 1
+
+    def test_only_places_of_docs_that_are_held_are_listed(self, index):
+        """Each once, in order; a place whose last doc left is none any more."""
+        mine = index.of_owner("me")
+        assert isinstance(mine, ListsScopes)
+        assert mine.scopes() == []
+        places = {"n:1": "/srv/b", "n:2": "/srv/b", "n:3": "/srv/a"}
+        mine.apply([Put(a_doc(ref, "wood", scope=scope)) for ref, scope in places.items()])
+        assert mine.scopes() == [("notes", "/srv/a"), ("notes", "/srv/b")]
+        mine.apply([Drop("n:3")])
+        assert mine.scopes() == [("notes", "/srv/b")]
 
     def test_a_cleared_index_is_empty_and_takes_everything_again(self, index):
         """No doc, vector or mark is left, leases are; the same docs are then found by both legs."""

@@ -171,6 +171,15 @@ def test_what_all_hold_is_counted(two):
     assert (counts.docs, counts.pending) == (2, 1)
     tallies = [(each.journal, each.docs, each.pending) for each in merged.tally(ENCODER.identity)]
     assert tallies == [("log", 1, 0), ("memory", 1, 1)]
+    assert merged.count_by_journal() == {"log": 1, "memory": 1}
+
+
+def test_where_docs_were_written_is_listed_of_both(two):
+    """Each place once, in order; an index that fails is left out."""
+    for index, journal in zip(two, ("log", "memory"), strict=True):
+        index.apply([Put(a_doc(f"{journal}:1", "harbour", journal=journal, scope="/srv"))])
+    expected = [("log", "/srv"), ("memory", "/srv")]
+    assert MergedIndex(*two, Broken()).scopes() == expected
 
 
 def test_the_first_encoder_that_still_answers_is_named():

@@ -10,8 +10,9 @@ import pytest
 
 from commonplace.app import Apps
 from commonplace.app.process import ProcessContext
+from commonplace.chronicle import Chronicle
 from commonplace.config.settings import read_settings
-from commonplace.core.errors import Conflict, NotFound
+from commonplace.core.errors import Conflict, Denied, NotFound, Unavailable
 from commonplace.verbs.forgetting.selection import EntrySelection
 from commonplace_server.wiring.memories import open_worker
 from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
@@ -118,6 +119,7 @@ def test_what_is_logged_on_one_is_found_on_the_other(one, two):
     assert not one.chronicle.journal.path.exists()
     counted = {x.name: x.entries for x in two.recall.status().journals}
     assert counted["chronicle"] == 1
+    assert two.recall.service().count_by_journal()["chronicle"] == 1
 
 
 def test_what_is_edited_on_one_is_so_on_the_other(one, two):
@@ -251,8 +253,28 @@ def test_the_worker_makes_its_vectors(one, two, worker, database):
     assert database.rows("SELECT count(*) FROM wb_outbox WHERE due OR erase") == [(0,)]
 
 
+@pytest.fixture
+def program(database, clock, slot, tmp_path):
+    """Ann's chronicle in a program on another machine."""
+    settings = settings_in(tmp_path, **{"database.url": database.app_url})
+    with Chronicle("ann", settings=settings, clock=clock, encoder=slot) as made:
+        yield made
+
+
+def test_a_program_s_chronicle_is_the_served_one(one, program, worker):
+    """The library logs into it, and waits for the worker."""
+    ref = program.save_entry(SAID, tags=["gate"])
+    assert found(one, "quokka gate") == [ref]
+    with pytest.raises(Unavailable):
+        program.wait(0)
+    worker.work()
+    program.wait(0)
+    assert [hit.ref for hit in program.search("quokka gate").hits] == [ref]
+    assert [x.tag for x in program.tags()] == ["gate"]
+
+
 def test_what_lay_in_files_moves_into_the_database(servers, admin):
-    """Once, with its ends and former texts; the file is gone, and nothing comes back from it."""
+    """Once, with its ends and former texts; nothing of it stays in the file, or comes back."""
     before = servers("one", url="")
     kept, gone = logged(before, SAID, tags=["gate"]), logged(before, "The harbour is closed.")
     before.amend.edit(kept, f"{SAID} Twice.")
@@ -264,7 +286,8 @@ def test_what_lay_in_files_moves_into_the_database(servers, admin):
     content = path.read_bytes()
     one = servers("one")
     assert list(one.chronicle.portable().export_items(None)) == items
-    assert not path.exists()
+    assert b"quokka" not in path.read_bytes()
+    assert not one.index.known().stamps("chronicle:")
     assert found(one, "quokka gate") == [kept]
     two = servers("two")
     assert [ref for ref, _ in one.expiring.list_expiring()] == [gone]
@@ -272,11 +295,28 @@ def test_what_lay_in_files_moves_into_the_database(servers, admin):
     one.amend.undo(kept)
     two.amend.delete(gone)
     assert listed(two) == [SAID]
-    # A move that was killed before the file was gone is done again, and brings nothing back.
+    # A move that was killed before they had left it is done again, and brings nothing back.
     path.write_bytes(content)
     again = servers("one", start=2)
     assert listed(again) == [SAID]
-    assert not path.exists()
+    assert b"quokka" not in path.read_bytes()
+
+
+def test_what_does_not_arrive_stays_in_the_file(servers, admin):
+    """No entry is lost: the next call moves all, and the next start what came to the file since."""
+    before = servers("one", url="")
+    for number in range(3):
+        logged(before, f"entry {number}")
+    one = servers("one")
+    admin.execute("REVOKE INSERT ON cp_entries FROM commonplace_app")
+    with pytest.raises(Denied):
+        listed(one)
+    assert len(listed(before)) == 3
+    admin.execute("GRANT INSERT ON cp_entries TO commonplace_app")
+    assert len(listed(one)) == 3
+    assert listed(before) == []
+    logged(before, "entry of a server of before")
+    assert len(listed(servers("one", start=2))) == 4
 
 
 def test_an_export_moves_a_user_either_way(one, servers):

@@ -175,6 +175,11 @@ class MemoryOwnerIndex:
         with self._lock:
             return Counter(each.doc.journal for each in self._held.values())
 
+    def scopes(self) -> list[tuple[str, str]]:
+        """Where its docs were written; see the port."""
+        with self._lock:
+            return sorted({(each.doc.journal, each.doc.scope) for each in self._held.values()})
+
     def tally(self, identity: str) -> list[Tally]:
         """How much is held of each kind of docs; see the port."""
         with self._lock:

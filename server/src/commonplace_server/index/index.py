@@ -274,6 +274,16 @@ class PostgresOwnerIndex:
             for journal, kind, docs, pending, newest in rows
         ]
 
+    def count_by_journal(self) -> dict[str, int]:
+        """How many docs of each journal; see `core.ports.CountsJournals`. Raises: Unavailable."""
+        with self._reading() as tx:
+            return dict(tx.query("count_by_journal").fetchall())
+
+    def scopes(self) -> list[tuple[str, str]]:
+        """Where its docs were written; see `core.ports.ListsScopes`. Raises: Unavailable."""
+        with self._reading() as tx:
+            return [(journal, scope) for journal, scope in tx.query("list_scopes").fetchall()]
+
     def dates_of(self, refs: Sequence[str]) -> dict[str, datetime]:
         """When the docs of some refs were; see `core.ports.DatesRefs`. Raises: Unavailable."""
         with self._reading() as tx:

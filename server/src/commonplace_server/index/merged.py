@@ -14,9 +14,11 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import (
+    CountsJournals,
     DatesRefs,
     FindsShortRefs,
     FollowsChains,
+    ListsScopes,
     NamesPreviousEncoder,
     Tallying,
 )
@@ -78,6 +80,18 @@ class MergedIndex:
             lambda each: each.tally(identity) if isinstance(each, Tallying) else []
         )
         return sorted((x for tallies in found for x in tallies), key=lambda x: (x.journal, x.kind))
+
+    def count_by_journal(self) -> dict[str, int]:
+        """How much is held of each journal, which lies in one of them."""
+        found = self._of_each(
+            lambda each: each.count_by_journal() if isinstance(each, CountsJournals) else {}
+        )
+        return {journal: count for counts in found for journal, count in counts.items()}
+
+    def scopes(self) -> list[tuple[str, str]]:
+        """Where the docs of all of them were written."""
+        found = self._of_each(lambda each: each.scopes() if isinstance(each, ListsScopes) else [])
+        return sorted({scope for scopes in found for scope in scopes})
 
     def dates_of(self, refs: Sequence[str]) -> dict[str, datetime]:
         """When the docs of some refs were, each of which lies in one of them."""

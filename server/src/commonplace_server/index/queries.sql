@@ -210,6 +210,21 @@ SELECT i.docs, i.speaking - coalesce(m.docs, 0) FROM wb_index AS i
 LEFT JOIN wb_models AS m ON m.user_id = i.user_id AND m.model_tag = %(model)s
 WHERE i.user_id = %(user)s;
 
+-- name: count_by_journal
+-- How many docs of each journal there are.
+SELECT s.journal, sum(d.docs)::bigint
+FROM (SELECT facet, count(*) AS docs FROM wb_docs WHERE user_id = %(user)s GROUP BY facet) AS d
+JOIN wb_facets AS s ON s.user_id = %(user)s AND s.id = d.facet
+GROUP BY s.journal;
+
+-- name: list_scopes
+-- Each journal and scope with a doc in it.
+SELECT DISTINCT s.journal COLLATE "C", s.scope COLLATE "C" FROM wb_facets AS s
+WHERE s.user_id = %(user)s AND EXISTS (
+    SELECT FROM wb_docs AS d WHERE d.user_id = %(user)s AND d.facet = s.id
+)
+ORDER BY 1, 2;
+
 -- name: tally
 -- How many docs of each kind there are, how many wait for a model, when the latest was.
 SELECT

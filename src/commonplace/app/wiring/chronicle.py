@@ -15,7 +15,7 @@ from commonplace.core.ports import Forgetting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from commonplace.app.owner_context import OwnerContext
+    from commonplace.app.owner_context import OwnerContext, SearchStack
     from commonplace.core.brief_item import BriefItem
     from commonplace.core.ports import OpensRefs, Portable, Source
     from commonplace.core.project_folders import ProjectFolders
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.journal import Author, ChronicleJournal
     from commonplace.journals.chronicle.ports import SharedChronicle
     from commonplace.search.filing.filing import Filing
+    from commonplace.search.filing.port import FilingPort
     from commonplace.verbs.chronicle.amend import ChronicleAmender
     from commonplace.verbs.chronicle.service import ChronicleService
     from commonplace.verbs.imports.taking_back import GivesImportsBack
@@ -58,11 +59,13 @@ class ChronicleWiring:
             return self._journal_over()
         from commonplace.journals.chronicle.moving import move_entries
 
-        journal = self._journal_over(self._shared_store)
-        moved = move_entries(self._journal_over(), journal, self._shared_store)
-        if moved and isinstance(self._context.index, Forgetting):
-            self._context.index.forget(moved)
-        return journal
+        move_entries(self._journal_over(), self._shared_store, unfile=self._unfile)
+        return self._journal_over(self._shared_store)
+
+    def _unfile(self, refs: Sequence[str]) -> None:
+        """Take entries out of the index on this machine."""
+        if isinstance(self._context.index, Forgetting):
+            self._context.index.forget(refs)
 
     @locked_cached_property
     def _shared_store(self) -> SharedChronicle:
@@ -91,6 +94,12 @@ class ChronicleWiring:
             hidden=context.hidden,
         )
 
+    @locked_cached_property
+    def shared_stack(self) -> SearchStack[FilingPort] | None:
+        """What files and finds its entries in the database; None where they lie in files."""
+        context = self._context
+        return shared_of(context.shared).of_owner(context) if self.is_shared else None
+
     def _author(self) -> Author:
         """Who logs: nothing of the server's surroundings where another user is served."""
         from commonplace.journals.chronicle.journal import author_here
@@ -113,8 +122,7 @@ class ChronicleWiring:
 
         context = self._context
         filing, finder = context.service_filing, context.service_finder
-        if self.is_shared:
-            stack = shared_of(context.shared).of_owner(context)
+        if stack := self.shared_stack:
             filing = cast("Filing", context.observed(lambda: stack.filing))
             finder = context.finder_over(stack.index, stack.filing)
         return ChronicleService(

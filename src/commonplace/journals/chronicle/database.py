@@ -475,6 +475,19 @@ class ChronicleDatabase:
             self._close_chain(conn, gone)
         return gone
 
+    def hand_over(self, take: Callable[[Sequence[Event]], object]) -> None:
+        """Give all entries away, expired ones too, and remove them.
+
+        Under the write lock: what another process writes comes before, or stays. take: keeps them;
+        where it raises, all stay. Raises: as delete; Unavailable for an entry that cannot be read.
+        """
+        with self.writing(erases=True) as conn:
+            rows = conn.execute(Layout(generation="D2").reading("")).fetchall()
+            events = [event_of(self._readable(row)) for row in rows]
+            take(events)
+            for event in events:
+                conn.execute(SQL["drop_entry"], {"rowid": event.place})
+
     def _close_chain(self, conn: sqlite3.Connection, gone: Sequence[Event]) -> None:
         """Link the entries that replaced deleted ones to the entries that those had replaced."""
         reading = Layout(generation="D2").reading("where_tag")

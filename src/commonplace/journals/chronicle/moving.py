@@ -1,6 +1,6 @@
-"""Owns how entries move from files into the storage that takes their place, whole or not at all.
+"""Owns how entries move from a file into the storage that takes its place, whole or not at all.
 
-Never removes a file of which not every entry was read back.
+Never removes an entry from the file that was not read back.
 """
 
 from __future__ import annotations
@@ -8,63 +8,77 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import Unavailable
+from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.expiring import revealed
-from commonplace.core.files import locked, may_exist, remove_file
-from commonplace.journals.chronicle.event import parse_event_id
-from commonplace.journals.chronicle.portable import PortableChronicle
+from commonplace.core.files import may_exist
+from commonplace.journals.chronicle.database import ChronicleDatabase
+from commonplace.journals.chronicle.event import Changes, changed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
+    from commonplace.journals.chronicle.event import Event
     from commonplace.journals.chronicle.journal import ChronicleJournal
-    from commonplace.journals.chronicle.portable import PortableEvent
     from commonplace.journals.chronicle.ports import SharedChronicle
 
 _AT_ONCE = 500
-# The file itself goes last: a move that was killed is done again.
-_BESIDE = ("-wal", "-shm", "")
 
 
 def move_entries(
-    files: ChronicleJournal, into: ChronicleJournal, there: SharedChronicle
-) -> list[str]:
-    """Move all entries of a database's file; the refs of those that were in it.
+    chronicle: ChronicleJournal,
+    there: SharedChronicle,
+    *,
+    unfile: Callable[[Sequence[str]], object],
+) -> None:
+    """Move all entries of the file of a chronicle, which is closed.
 
-    May be called twice, by several processes too: an entry that is there stays, and one that was
-    deleted there does not come back.
+    May be called again, by several processes too: an entry that is there stays as it is there, and
+    one that was deleted there does not come back.
 
-    Raises:
-        Unavailable: An entry cannot be read, or was not read back; the file is then as it was.
-        Conflict: The file is of an older generation; Denied.
+    unfile: takes refs out of what followed the file, before they leave it.
+    Raises: Unavailable, Denied, Conflict where not all can be moved, Invalid for a Markdown tree;
+    then all stay.
     """
-    if not may_exist(files.path):
-        return []
-    with locked(files.path.parent), revealed():
-        if not may_exist(files.path):
-            return []
-        with closing(files):
-            items = [*PortableChronicle(files).export_items(None)]
-            is_whole = len(items) == files.files.count()
-        if is_whole:
-            PortableChronicle(into).import_items(iter(_missing(items, there)))
-        if not is_whole or _missing(items, there):
-            raise Unavailable(
-                "Not every entry of {place} could be moved into the database.",
-                hint="Run `commonplace doctor`.",
-                place=files.path,
+    if not may_exist(chronicle.path):
+        return
+    with closing(chronicle), revealed():
+        files = chronicle.files
+        if not isinstance(files, ChronicleDatabase):
+            raise Invalid(
+                "{place} is a Markdown tree, which does not move into a database by itself.",
+                hint="Import it for its user, then take the folder away.",
+                place=chronicle.path,
             )
-        for end in _BESIDE:
-            remove_file(files.path.with_name(f"{files.path.name}{end}"))
-    return [item.ref for item in items]
+        if files.count():
+            files.hand_over(lambda events: _take(events, chronicle.path, there, unfile))
 
 
-def _missing(items: Sequence[PortableEvent], there: SharedChronicle) -> list[PortableEvent]:
+def _take(
+    events: Sequence[Event],
+    path: Path,
+    there: SharedChronicle,
+    unfile: Callable[[Sequence[str]], object],
+) -> None:
+    drafts = [changed(event, Changes()) for event in _missing(events, there)]
+    # In the order of their numbers, which orders those of one instant.
+    for begin in range(0, len(drafts), _AT_ONCE):
+        there.add_all(drafts[begin : begin + _AT_ONCE], on_added=lambda _: None)
+    if _missing(events, there):
+        raise Unavailable(
+            "Not every entry of {place} could be moved into the database.",
+            hint="Try again; what was moved is not moved twice.",
+            place=path,
+        )
+    unfile([event.ref for event in events])
+
+
+def _missing(events: Sequence[Event], there: SharedChronicle) -> list[Event]:
     """Those that are not there, and were not deleted there."""
-    missing: list[PortableEvent] = []
-    for begin in range(0, len(items), _AT_ONCE):
-        some = {parse_event_id(item.ref): item for item in items[begin : begin + _AT_ONCE]}
-        ids = [*some]
+    missing: list[Event] = []
+    for begin in range(0, len(events), _AT_ONCE):
+        some = events[begin : begin + _AT_ONCE]
+        ids = [event.id for event in some]
         known = {event.id for event in there.get_many(ids)} | there.find_deleted(ids)
-        missing += [item for identity, item in some.items() if identity not in known]
+        missing += [event for event in some if event.id not in known]
     return missing

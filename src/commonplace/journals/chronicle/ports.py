@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.words import Words
 
 
-class ReadsEvents(Protocol):
-    """What reads the entries of one owner; none that has expired is among them.
+class ChronicleStore(Protocol):
+    """What keeps the entries of one owner. Thread-safe; several processes may use one at once.
 
-    Each method raises Unavailable where the storage does not answer.
+    None that has expired is read. What is said to be written is on the disk. Raises: Conflict for
+    a storage that is only read, Denied, Unavailable.
     """
 
     def find(self, wanted: str) -> Event:
@@ -53,10 +54,7 @@ class ReadsEvents(Protocol):
         ...
 
     def newest_of(self, project: ProjectFolders, limit: int) -> list[Event]:
-        """The newest entries of a project that no later one took the place of, newest first.
-
-        Of a number of the newest that the storage decides.
-        """
+        """The newest of a project that hold, newest first; of the newest entries there are."""
         ...
 
     def mentions(self, words: Words, question: EventQuery) -> list[Mention]:
@@ -70,14 +68,6 @@ class ReadsEvents(Protocol):
     def tags(self) -> list[TagCount]:
         """All tags, most frequent first."""
         ...
-
-
-class ChronicleStore(ReadsEvents, Protocol):
-    """What keeps the entries of one owner. Thread-safe; several processes may use one at once.
-
-    What is said to be written is on the disk. Raises: Conflict for a storage that is only read,
-    Denied, Unavailable.
-    """
 
     def add(self, draft: EventDraft, *, unless: UnlessSaid | None = None) -> tuple[Event, bool]:
         """Write an entry; (what was there, True) where its id is taken, or it is needless.
