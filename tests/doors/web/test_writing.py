@@ -64,6 +64,23 @@ def test_what_a_script_asks_for_says_no_notes(browser):
     assert "Logged:" in words_of(browser.get("/"))
 
 
+def test_what_a_script_asks_for_has_no_frame(browser):
+    """What a search finds as one types, and neither the form, its filters nor counts around it."""
+    send(browser, text=PLANTED)
+    asked = {"url": "/search", "params": {"q": PLANTED}}
+    whole = browser.get(**asked)
+    part = browser.get(**asked, headers={"sec-fetch-dest": "empty"})
+    for text in ('<form method="get"', 'name="journal"', "<small>1</small>"):
+        assert text in whole.text
+        assert text not in part.text
+
+    def found(page):
+        return " ".join(page.text.partition('<div id="results"')[2].partition("</main>")[0].split())
+
+    assert PLANTED.split(maxsplit=1)[0] in found(part)
+    assert found(part) == found(whole)
+
+
 def test_every_kind_can_be_written(world, browser):
     """Each of the table, by the name that stands before the text."""
     for each in KINDS:

@@ -290,6 +290,7 @@ class WebApplication:
                     query=visitor.names_behind(parse_qs(request.url.query, keep_blank_values=True)),
                     form=form,
                     url=self.url,
+                    is_read=request.headers.get("sec-fetch-dest") != "empty",
                 )
                 check_place(row, visit)
                 module, _, function = row.handler.partition(":")
@@ -301,9 +302,7 @@ class WebApplication:
                     return RedirectResponse(made.to, status_code=303)
                 if isinstance(made, Download):
                     return _download(made)
-                # What a script asks for is no page that is read: the next one says the notes.
-                is_read = request.headers.get("sec-fetch-dest") != "empty"
-                return self._page(made, visitor, visit, says_notes=is_read)
+                return self._page(made, visitor, visit)
             except CommonplaceError as exc:
                 return self._error(exc, visitor)
             except Exception:  # noqa: BLE001  a page's last line: the browser gets an error page
@@ -311,16 +310,13 @@ class WebApplication:
                 return self._error(None, visitor)
 
     def _page(
-        self,
-        page: WebPage,
-        visitor: Visitor | None,
-        visit: Visit | None = None,
-        *,
-        says_notes: bool = True,
+        self, page: WebPage, visitor: Visitor | None, visit: Visit | None = None
     ) -> Response:
         notes: list[str] = []
         offer = None
-        if visitor is not None and page.is_whole and says_notes:
+        # What a script asks for has no frame that anybody sees: the next page says the notes.
+        has_frame = page.is_whole and (visit is None or visit.is_read)
+        if visitor is not None and has_frame:
             notes, visitor.notes = visitor.notes, []
             offer, visitor.offer = visitor.offer, None
         shown = visitor.screen(self._screen) if visitor is not None else self._screen.shown
@@ -331,9 +327,9 @@ class WebApplication:
                 notes=notes,
                 offer=offer,
                 visitor=visitor,
-                box=box_of(visit) if visit is not None and page.is_whole else None,
+                box=box_of(visit) if visit is not None and has_frame else None,
                 pages=[x for x in PAGES if x.title and (self._shows_paths or not x.is_machines)],
-                counts=visit.place_counts() if visit is not None and page.is_whole else {},
+                counts=visit.place_counts() if visit is not None and has_frame else {},
                 url=self.url,
                 base=self._prefix,
                 **({} if visit is None else {"visit": visit}),

@@ -110,7 +110,8 @@ def search(visit: Visit) -> WebPage:
         "current": "search",
         "form": form,
         "limits": LIMITS,
-        **_filters(visit, service, form, there, {name for name, _ in projects}),
+        # Asked for as one types: they take as long as the search.
+        **(_filters(visit, service, form, there, {x for x, _ in projects}) if visit.is_read else {}),
         "answer": _answer(visit, service, form, projects) if form.q else None,
     }
     title = f"{opening(form.q, 60)} · Search" if form.q else "Search"
