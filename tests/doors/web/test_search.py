@@ -312,3 +312,22 @@ def test_what_came_with_a_repository_is_marked(filled):
     ref = html.unescape(re.search(r'class="open" href="([^"]+)"', page.text)[1])
     assert "From the repository" in words_of(filled.browser().get(ref))
     assert words_of(filled.browser().get("/")).count("from the repository") == 1
+
+
+def test_the_tags_that_can_be_chosen_follow_the_log(world):
+    """Also where another program wrote, or took an entry out."""
+    browser = world.browser()
+    world.call("chronicle", "add_entry", message="deployed", tags=["release"])
+
+    def offered():
+        page = browser.get("/search").text
+        listed = page.partition('name="tag"')[2].partition("</select>")[0]
+        return re.findall(r'<option value="([^"]+)"', listed)
+
+    assert offered() == ["release"]
+    other = WebWorld()
+    ref = next(iter(other.call("chronicle", "add_entry", message="x", tags=["api"]).written))
+    assert offered() == ["api", "release"]
+    other.app.amend.delete(ref)
+    other.close()
+    assert offered() == ["release"]

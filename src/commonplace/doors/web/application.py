@@ -309,9 +309,7 @@ class WebApplication:
                 _log.exception("The page %s failed", row.name)
                 return self._error(None, visitor)
 
-    def _page(
-        self, page: WebPage, visitor: Visitor | None, visit: Visit | None = None
-    ) -> Response:
+    def _page(self, page: WebPage, visitor: Visitor | None, visit: Visit | None = None) -> Response:
         notes: list[str] = []
         offer = None
         # What a script asks for has no frame that anybody sees: the next page says the notes.

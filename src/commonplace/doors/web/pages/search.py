@@ -111,7 +111,9 @@ def search(visit: Visit) -> WebPage:
         "form": form,
         "limits": LIMITS,
         # Asked for as one types: they take as long as the search.
-        **(_filters(visit, service, form, there, {x for x, _ in projects}) if visit.is_read else {}),
+        **(
+            _filters(visit, service, form, there, {x for x, _ in projects}) if visit.is_read else {}
+        ),
         "answer": _answer(visit, service, form, projects) if form.q else None,
     }
     title = f"{opening(form.q, 60)} · Search" if form.q else "Search"
