@@ -153,6 +153,13 @@ def branch_facts(doc: Doc) -> dict[str, list[str]]:
     return {"branches": names} if names else {}
 
 
+def done_facts(doc: Doc) -> dict[str, Any]:
+    """That a to-do is done, as plain data; nothing of any other entry."""
+    from commonplace.journals.memory.entry import is_done
+
+    return {"done": True} if is_done(doc) else {}
+
+
 def _branches_of(doc: Doc) -> list[str]:
     if doc.journal != _OF_BRANCHES:  # elsewhere it is a tag that somebody chose
         return []

@@ -24,6 +24,7 @@ from commonplace.verbs.answers import (
     branch_lines,
     chain_facts,
     chain_lines,
+    done_facts,
     explanation_facts,
     explanation_of,
     first_refs,
@@ -214,7 +215,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
         said = (
             short_ref(doc.ref),
             when if shared.day is None else when.partition(" ")[2],
-            "" if doc.kind in _SAID_BY_REF else doc.kind,
+            "" if doc.kind in _SAID_BY_REF else ", ".join([doc.kind, *done_facts(doc)]),
             doc.author,
             shared.places.get(self.place_of(doc.journal, doc.scope), ""),
         )
@@ -248,6 +249,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
             **(explanation_facts(hit) if frame.explains else {}),
             **word_facts(doc.word),
             **branch_facts(doc),
+            **done_facts(doc),
             "excerpt": visible(text),
             "also": first_refs(hit.also),
             **chain_facts(hit),

@@ -38,6 +38,21 @@ def test_a_question_is_asked_in_plain_words(written):
     assert "Note: Searched by words alone: " in done.stdout
 
 
+def test_a_to_do_that_is_done_says_so_to_people_and_to_models(words_only):
+    """In words, as JSON, and in what a model is given; one that is open says nothing."""
+    facts("todo", "paint", "the", "pier", "--done")
+    facts("todo", "paint", "the", "hut")
+    said = run("recall", "paint", "the", "pier").stdout.splitlines()
+    assert [line.endswith("paint the pier #done") for line in said if "pier" in line] == [True]
+    assert [line.endswith("paint the hut") for line in said if "hut" in line] == [True]
+    found = {x["text"]: x.get("done") for x in facts("recall", "paint")["items"]}
+    assert found == {"paint the pier": True, "paint the hut": None}
+    for words in (("recall", "paint"), ("list",)):
+        shown = run(*words, "-f", "model").stdout
+        assert re.search(r" todo, done\npaint the pier", shown)
+        assert re.search(r" todo\npaint the hut", shown)
+
+
 def test_options_narrow_and_bound(written):
     """--journal, --kind, --when, -n and --budget; what they say is what a model's arguments say."""
     private, logged = written

@@ -57,7 +57,9 @@ def test_what_was_done_and_what_was_replaced_is_marked_among_the_last(written):
 
 @pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
 def test_a_mark_and_a_tag_outlive_the_cut_of_a_long_entry():
-    """The text between them is what is cut."""
+    """Of the tags that which says that a to-do is done; the text between them is what is cut."""
+    facts("log", "pier " * 40, "-t", "paint")
+    assert "#paint" not in on_screen("today")
     facts("todo", "harbour " * 40, "--done")
     (line,) = (x for x in on_screen("today").splitlines() if "harbour" in x)
     assert "[new] harbour" in line

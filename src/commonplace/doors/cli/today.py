@@ -25,6 +25,7 @@ from commonplace.doors.cli.output import show
 from commonplace.doors.cli.people import bold, coloured, mark_of, print_list, replaced_mark
 from commonplace.doors.cli.short_refs import keep_list
 from commonplace.doors.cli.terminal_width import cells, fitting, terminal_size, wrapped_prose
+from commonplace.journals.memory.entry import DONE
 from commonplace.verbs.answers import ago, one_line
 
 if TYPE_CHECKING:
@@ -182,19 +183,23 @@ class _Look(NamedTuple):
         """An entry on a line, with how old it is, its text cut to the terminal.
 
         mark: What stands before the text, whole.
-        tags: What stands behind it.
+        tags: What stands behind it, where there is room.
         """
         age = ago(at, self.now, self.zone) if at else ""
         said = shown_now(one_line(text))
         named = "".join(f" #{shown_now(one_line(tag))}" for tag in tags)
+        done = f" #{DONE}" if DONE in tags and ref.startswith("memory:todo/") else ""
         if not self.columns:
             return f"  {ref}  {age}  {mark}{first_words(said, _LONGEST)}{named}"
         journal = ref.partition(":")[0]
         lead = f"{number:>3}  {age:15}  "
         rest = max(self.columns - len(lead) - _NAME_COLUMNS - 1, _LONGEST // 4)
-        named = fitting(named, rest // 2)
-        first = fitting(said, rest - cells(mark + named) - len("..."))
-        first += named if first == said else f"...{named}"
+        room = rest - cells(mark)
+        if cells(said + named) <= room:
+            first = said + named
+        else:  # words before tags, less that it is done
+            first = fitting(said, room - cells(done) - len("..."))
+            first += done if first == said else f"...{done}"
         return f"{lead}{coloured(f'{journal:{_NAME_COLUMNS}}', journal)}{mark}{first}"
 
 
