@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import importlib
 import json
 import os
@@ -108,8 +109,8 @@ def forked_commands() -> ForkedCommands:
     return made
 
 
-def serve(number: int) -> None:
-    """Fork commands off until nobody asks any more."""
+def import_all() -> None:
+    """Import what commands import when they are called; children copy none of it to look at it."""
     import commonplace
 
     for name in HEAVY.split():
@@ -117,6 +118,12 @@ def serve(number: int) -> None:
     for found in pkgutil.walk_packages(commonplace.__path__, "commonplace."):
         with suppress(ImportError):  # of another system
             importlib.import_module(found.name)
+    gc.freeze()
+
+
+def serve(number: int) -> None:
+    """Fork commands off until nobody asks any more."""
+    import_all()
     with socket.socket(fileno=number) as asked:
         while True:
             said, streams, _, _ = socket.recv_fds(asked, _MOST, 3)

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from msgspec import Struct
+from tests.doors.forked import import_all
 
 from commonplace.doors.cli import main
 
@@ -104,36 +105,11 @@ def _run(each: list[list[str]]) -> list[Ran]:
         return ran
 
 
-def _load_all() -> None:
-    """Import what the commands import when they are called."""
-    with tempfile.TemporaryDirectory() as folder:
-        world = Path(folder)
-        _live_in(world)
-        for words in (
-            ("log", "a text"),
-            ("private", "write", "a text", "--category", "feelings"),
-            ("private", "search", "a text"),
-            ("timeline", "add", "a text"),
-            ("import", "jrnl", f"{world}/none", "--into", "private"),
-            ("notebook", "write", "a", "a text"),
-            ("export", f"{world}/out"),
-            ("backup", f"{world}/all.zip"),
-            ("forget", "-1", "--yes"),
-            ("import", f"{world}/out", "--dry-run"),
-            ("restore", f"{world}/all.zip"),
-        ):
-            try:
-                main([*words])
-            except SystemExit:
-                continue
-        os.chdir("/")
-
-
 def _main() -> None:
     os.environ["FAULT_SPARES"] = str(os.getpid())  # faults are for the commands
     answers = os.dup(1)
     os.dup2(2, 1)
-    _load_all()
+    import_all()
     for line in sys.stdin:
         told = [[ran.code, ran.out, ran.err] for ran in _run(json.loads(line))]
         os.write(answers, (json.dumps(told) + "\n").encode())

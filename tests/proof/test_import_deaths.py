@@ -45,16 +45,15 @@ def test_a_death_at_each_step_of_an_import(world, shared_commands, shared_faults
     assert world.problems() == []
 
 
-@pytest.mark.parametrize("case", [(x, kind) for x in ("import", "undo") for kind in KINDS])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "stride",
     [71, pytest.param(17, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.whole)],
 )
 def test_a_death_at_each_step_of_an_import_or_its_undo(
-    world, shared_commands, shared_faults, case, stride
+    world, shared_commands, shared_faults, kind, stride
 ):
     """What it added goes whole when it is asked for again, and the same import brings it whole."""
-    killed, kind = case
     words = command_of(kind, world.folder)
 
     def call(*words):
@@ -76,21 +75,24 @@ def test_a_death_at_each_step_of_an_import_or_its_undo(
     brought = texts()
     assert undo().code == 3
     assert (len(brought) >= 3, texts()) == (True, [])
-    step, nth, dead = "none yet", 1 - stride, 0
-    while step:
+    call(*words)
+    nth, dead, left = 1 - stride, set(), ["undo", "import"]
+    while left:
         nth += stride
-        if killed == "undo":
+        for killed in tuple(left):
+            if killed == "import":
+                assert undo().code == 3
+            shared_faults.plan(nth, "kill")
+            call(*words) if killed == "import" else call("undo", "--yes")
+            if step := shared_faults.lift():
+                dead.add(killed)
+            else:
+                left.remove(killed)
+            assert undo().code == 3, step
+            assert texts() == [], step
             call(*words)
-        shared_faults.plan(nth, "kill")
-        call(*words) if killed == "import" else call("undo", "--yes")
-        step = shared_faults.lift()
-        dead += bool(step)
-        assert undo().code == 3, step
-        assert texts() == [], step
-        call(*words)
-        assert texts() == brought, step
-        assert undo().code == 3
-    assert dead
+            assert texts() == brought, step
+    assert dead == {"undo", "import"}
     assert world.problems() == []
 
 
