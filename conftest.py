@@ -65,6 +65,9 @@ KEPT_BEGINNINGS = (
 MEMORY_DISK = "/dev/shm"
 _ENOUGH_BYTES = 4 << 30
 _SKIPPED: list[str] = []
+# In a fresh clone each file of tests is compiled for its asserts: two processes that begin at either
+# end take half of the files each, and find the others made.
+_COLLECTS_BACKWARDS = os.environ.get("PYTEST_XDIST_WORKER", "gw0")[-1] in "13579"
 
 
 def _forget_the_machine() -> None:
@@ -222,11 +225,14 @@ def pytest_make_collect_report(collector):
     items = [each for each in report.result or () if isinstance(each, pytest.Item)]
     if wrong := next(filter(None, map(wrong_rows, items)), ""):
         report.outcome, report.longrepr, report.result = "failed", wrong, []
+    elif _COLLECTS_BACKWARDS and isinstance(collector, pytest.Directory | pytest.Session):
+        report.result = report.result[::-1]
     return report
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.nodeid.partition("::")[0])  # alike, whichever end came first
     for item in items:
         room = item.nodeid.removeprefix("server/").split("/", 2)[1]
         if room == "proof" or "counted" in item.fixturenames:
