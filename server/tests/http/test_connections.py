@@ -103,18 +103,16 @@ def test_half_sent_requests_shut_nobody_out_of_the_pages(words_only, counted, ac
     counted("half-sent requests that are held", 260)
 
 
-@half_sent
-def test_half_sent_requests_shut_nobody_out_of_the_server(words_only, counted, of_a_form):
-    """More of them than it has places, and a client with a token is served."""
+def test_half_sent_requests_shut_nobody_out_of_the_server(words_only, counted):
+    """More of them than it has places, of a head and of a form; a client with a token is served."""
     account = NOBODY if os.geteuid() == 0 else OWN
-    token = token_for("ann")
+    headers = {"authorization": f"Bearer {token_for('ann')}", "accept": "application/json"}
     with HttpServer() as server:
-        half = FORM % (b"/web/enter", server.port) if of_a_form else HEAD
-        with holding(1100, server.port, half, account):
-            headers = {"authorization": f"Bearer {token}", "accept": "application/json"}
-            answer = httpx2.post(server.url, json={}, headers=headers, timeout=PATIENCE_S)
-            assert answer.status_code not in {401, 503}
-    counted("half-sent requests that are held", 1100)
+        for half in (HEAD, FORM % (b"/web/enter", server.port)):
+            with holding(1100, server.port, half, account):
+                answer = httpx2.post(server.url, json={}, headers=headers, timeout=PATIENCE_S)
+                assert answer.status_code not in {401, 503}
+            counted("half-sent requests that are held", 1100)
 
 
 @other_account
