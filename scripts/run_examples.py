@@ -35,6 +35,18 @@ PLAIN = {"NO_COLOR": "1"}
 BLOCK = re.compile(
     r"^(?P<fence>`{3,})(?P<kind>\w*)\n(?P<body>.*?)^(?P=fence)$", re.DOTALL | re.MULTILINE
 )
+PATIENT = """#!{python}
+import sys
+sys.path.pop(0)
+from commonplace.__main__ import main
+from commonplace.doors.cli import calls
+from commonplace.search import policy
+for module in (calls, policy):
+    for name in [x for x in vars(module) if x.endswith("_WAIT_S")]:
+        setattr(module, name, 300.0)
+main()
+"""
+"""The command, as a machine that is not busy has it: meaning is waited for as long as it takes."""
 GENERATED = re.compile(r"<!-- begin .*?<!-- end -->", re.DOTALL)
 END = "\x1e"
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -136,6 +148,11 @@ def run_steps(commands: list[str], environ: dict[str, str]) -> list[Outcome]:
     with tempfile.TemporaryDirectory(prefix="examples-") as folder:
         home = Path(folder).resolve() / "home"
         home.mkdir()
+        programs = home.parent / "bin"
+        programs.mkdir()
+        for name in ("commonplace", "cpl"):
+            (programs / name).write_text(PATIENT.format(python=sys.executable), "utf-8")
+            (programs / name).chmod(0o755)
         script = home.parent / "script"
         ends = [f"{command}\nprintf '\\036%d\\n' $?\n" for command in commands]
         script.write_text("".join(ends), "utf-8")
@@ -144,7 +161,7 @@ def run_steps(commands: list[str], environ: dict[str, str]) -> list[Outcome]:
         with subprocess.Popen(
             ["/usr/bin/env", "bash", str(script)],
             cwd=home,
-            env=environment(home) | environ,
+            env=environment(home, programs) | environ,
             stdin=subprocess.DEVNULL,
             stdout=terminal,
             stderr=terminal,
@@ -159,11 +176,13 @@ def run_steps(commands: list[str], environ: dict[str, str]) -> list[Outcome]:
     return [Outcome(text, code) for text, code in zip(texts, codes, strict=True)]
 
 
-def environment(home: Path) -> dict[str, str]:
+def environment(home: Path, programs: Path) -> dict[str, str]:
     """What every command sees: of the user's own only the programs, ours first."""
     return {
         "HOME": str(home),
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PATH": os.pathsep.join(
+            [str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]
+        ),
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
         "PAGER": "cat",
