@@ -10,6 +10,7 @@ import pytest
 from server.tests.memory_postgres_world import PostgresMemoryWorld
 from server.tests.proof.memory_server import bytes_on_disk, database_on, relation_of
 
+from commonplace.chronicle import Chronicle
 from commonplace_testing import HashingEncoder
 
 
@@ -94,6 +95,29 @@ def test_an_earlier_wording_leaves_every_file(world, own_server):
     world.worker.run_once()
     assert where_each(world, own_server, words) == {word: [] for word in words}
     assert len(mine.search("soap").hits) == 1
+
+
+def test_an_entry_of_a_chronicle_leaves_every_file(world, own_server):
+    """Message, tags and what an edit replaced, once the worker has vacuumed; others stay."""
+    with Chronicle("ann", settings=world.settings, clock=world.clock, encoder=world.slot) as log:
+        kept = log.save_entry("the harbour is closed")
+        gone = log.save_entry("the quokkarine gate", tags=["zebrawoodish"])
+        edited = log.save_entry("a tamarindose soap", tags=["marzipanical"])
+        words = ("quokkarine", "zebrawoodish", "tamarindose", "marzipanical")
+        log.search("soap")
+        world.worker.run_once()
+        assert all(where_each(world, own_server, words).values())
+        log.delete(gone)
+        log.edit(edited, "a soap")
+        log.search("soap")
+        world.worker.run_once()
+        held = where_each(world, own_server, words)
+        assert (held["quokkarine"], held["zebrawoodish"]) == ([], [])
+        assert {*held["tamarindose"]} == {"wb_former"}
+        log.delete(edited)
+        world.worker.run_once()
+        assert where_each(world, own_server, words) == {word: [] for word in words}
+        assert [event.ref for event in log.list()] == [kept]
 
 
 def test_a_journal_made_a_draft_again_leaves_the_index(world, own_server):
