@@ -101,6 +101,7 @@ VALUES = {
     "serve.at_once": ["1", "2", "3", "4"],
     "serve.drain_seconds": ["0", "2", "3", "4.5"],
     "serve.metrics": ["token", "loopback", "off", "token"],
+    "serve.audit_days": ["0", "30", "90", "365"],
     "index.vectors": ["numpy", "chroma", "numpy", "chroma"],
     "encoder.model": ["a", "b", "c", "d"],
     "encoder.folder": ["a", "b", "c", "d"],
@@ -133,7 +134,7 @@ NUMBERS = {
 NUMBERS -= {"notebook.auto_gc"}
 WITH_DEFAULT = {"llm.timeout_s", "llm.tokens_per_run", "llm.tokens_per_day"}
 WITH_DEFAULT |= {"brief.tokens", "timeline.grace_minutes", "serve.per_second", "serve.at_once"}
-WITH_DEFAULT |= {"serve.drain_seconds"}
+WITH_DEFAULT |= {"serve.drain_seconds", "serve.audit_days"}
 WITH_DEFAULT |= {"transcripts.retain_days", "undo.keep_days"}
 NUMBERS |= WITH_DEFAULT
 

@@ -13,7 +13,7 @@ from server.tests.http_world import HttpServer, Raw, bearer, token_for
 from tests.patience import until
 
 from commonplace.core.errors import Invalid
-from commonplace_server.http.calls import FinishedCall, ServedSession
+from commonplace_server.http.calls import FinishedCall
 from commonplace_server.http.metrics import Metrics
 from commonplace_server.tokens import METRICS_SCOPE
 from commonplace_server.wiring.measures import Metric
@@ -23,8 +23,9 @@ OFFERED = "/metrics"
 
 def finished(tool, seconds, outcome="ok", owner="ann"):
     """A call of somebody's that is over."""
-    session = ServedSession(owner, token_id="12345678")
-    return FinishedCall(session=session, tool=tool, outcome=outcome, seconds=seconds)
+    return FinishedCall(
+        owner=owner, token_id="12345678", tool=tool, outcome=outcome, seconds=seconds
+    )
 
 
 def test_what_is_counted_is_written_as_prometheus_reads_it():

@@ -178,6 +178,21 @@ def test_a_real_server_says_what_it_waits_for(words_only, database, monkeypatch)
         assert server.end() == 0
 
 
+def test_a_server_before_another_schema_is_not_ready(words_only, database, monkeypatch):
+    """It starts, since its home is known as the one that is served, and says what it waits for."""
+    monkeypatch.setenv("COMMONPLACE_DATABASE_URL", database.app_url)
+    with HttpServer() as server:
+        assert server.end() == 0
+    with psycopg.connect(database.admin_url, autocommit=True) as admin:
+        admin.execute("UPDATE applied_migrations SET number = number + 100 WHERE series = 'index'")
+    with HttpServer() as server:
+        wrong = "not those of this program"
+        until(lambda: asked(server)[1].get("migrations") == wrong, "the schema to be looked at")
+        assert asked(server)[0] == 503
+        assert asked(server, "/healthz")[0] == 200
+        assert server.end() == 0
+
+
 def call(server, token):
     """The status of a request."""
     headers = {"authorization": f"Bearer {token}", "accept": "application/json, text/event-stream"}

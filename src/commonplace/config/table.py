@@ -313,6 +313,12 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
         "Who may read `/metrics`: token (with the scope metrics), loopback (this machine), off.",
         default="token",
     )
+    audit_days: float = row(
+        "COMMONPLACE_SERVE_AUDIT_DAYS",
+        number_of(0, 100_000),
+        "Days that it is kept which token called what over HTTP, with refs; 0 notes nothing.",
+        default=0.0,
+    )
 
 
 class IndexSettings(Struct, frozen=True, kw_only=True):

@@ -1,17 +1,20 @@
-"""What is known of a call of a tool once it is over, for those who count it or keep account of it.
+"""What is known of a call of a tool, or of a page, once it is over, for those who observe it.
 
 Never holds a text: of what was asked and answered there are the refs alone.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
 from commonplace.verbs.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from commonplace.core.values import Answer
 
 OK = "ok"
@@ -29,21 +32,43 @@ class ServedSession(Session):
 
 
 class FinishedCall(Struct, frozen=True, kw_only=True):
-    """A call that is over.
+    """A call of a tool that is over, or a page that was answered.
 
     Attributes:
-        session: Whose it was.
-        tool: Its name.
-        outcome: `ok`, `asks`, or the code of its error.
+        owner: Whose it was.
+        token_id: The token that made it; may be empty.
+        tool: Its name; of a page `page` and its name.
+        outcome: `ok`, `asks`, or the code of its error; of a page its status.
         seconds: How long it took.
-        answer: What it gave; None where it failed.
+        refs: Gives those of the entries that it wrote or showed; some may come twice.
     """
 
-    session: Session
+    owner: str
+    token_id: str
     tool: str
     outcome: str
     seconds: float
-    answer: Answer | None = None
+    refs: Callable[[], Iterable[str]] = tuple
+
+
+def refs_of(answer: Answer) -> Iterator[str]:
+    """The refs of the entries that an answer wrote or shows."""
+    yield from answer.written
+    yield from _refs_in(answer.facts)
+
+
+def _refs_in(facts: Any) -> Iterator[str]:
+    if isinstance(facts, Mapping):
+        for name, value in facts.items():
+            if name == "ref" and isinstance(value, str):
+                yield value
+            elif name == "refs" and isinstance(value, list | tuple):
+                yield from (each for each in value if isinstance(each, str))
+            else:
+                yield from _refs_in(value)
+    elif isinstance(facts, list | tuple):
+        for each in facts:
+            yield from _refs_in(each)
 
 
 class ObservesCalls(Protocol):

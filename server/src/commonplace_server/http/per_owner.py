@@ -17,10 +17,10 @@ from commonplace.core.errors import CommonplaceError, Internal
 from commonplace.doors.mcp_offer import MustAsk
 from commonplace.verbs.session import current_session
 from commonplace.verbs.toolset import Tool
-from commonplace_server.http.calls import ASKS, OK, FinishedCall
+from commonplace_server.http.calls import ASKS, OK, FinishedCall, ServedSession, refs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -84,10 +84,11 @@ class PerOwner:
     def observed(self, tool: str, call: Callable[[], Answer]) -> Answer:
         """Make a call, and tell the observers how it ended. Raises: what the call raises."""
         session, began = current_session(), time.perf_counter()
-        answer, outcome = None, Internal.code
+        refs: Callable[[], Iterable[str]] = tuple
+        outcome = Internal.code
         try:
             answer = call()
-            outcome = OK
+            refs, outcome = partial(refs_of, answer), OK
         except CommonplaceError as exc:
             outcome = exc.code
             raise
@@ -97,11 +98,12 @@ class PerOwner:
         finally:
             if session is not None:
                 over = FinishedCall(
-                    session=session,
+                    owner=session.owner,
+                    token_id=session.token_id if isinstance(session, ServedSession) else "",
                     tool=tool,
                     outcome=outcome,
                     seconds=time.perf_counter() - began,
-                    answer=answer,
+                    refs=refs,
                 )
                 for observe in self._observers:
                     observe(over)

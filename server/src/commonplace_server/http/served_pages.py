@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING
 
 from commonplace.doors.web.application import WebApplication
 from commonplace.doors.web.visit import Visitor
+from commonplace_server.http.calls import OK, FinishedCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from commonplace.core.clock import Clock
     from commonplace.core.redact import Screen
     from commonplace.doors.owner_apps import OwnerApps
+    from commonplace.doors.web.application import AnsweredPage
     from commonplace.doors.web.guard import PageLimits
+    from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.tokens import Token, TokenFile
+
+
+_FAILED = 400
 
 
 class TokenEntrance:
@@ -73,6 +79,7 @@ def pages_for_tokens(
     prefix: str,
     limits: PageLimits,
     is_stopping: Callable[[], bool],
+    observers: Sequence[ObservesCalls] = (),
 ) -> WebApplication:
     """The ASGI application of the pages below a prefix.
 
@@ -86,7 +93,21 @@ def pages_for_tokens(
         prefix: Where the pages begin.
         limits: The limits on one owner's use of the pages.
         is_stopping: Whether the server is stopping.
+        observers: Learn of each page that was answered.
     """
+
+    def answered(page: AnsweredPage) -> None:
+        over = FinishedCall(
+            owner=page.visitor.owner,
+            token_id=page.visitor.token_id,
+            tool=f"page {page.name}",
+            outcome=OK if page.status < _FAILED else str(page.status),
+            seconds=page.seconds,
+            refs=lambda: page.refs,
+        )
+        for observe in observers:
+            observe(over)
+
     return WebApplication(
         apps=apps,
         entrance=TokenEntrance(tokens, may_write=may_write, clock=clock),
@@ -97,4 +118,5 @@ def pages_for_tokens(
         prefix=prefix,
         limits=limits,
         is_stopping=is_stopping,
+        answered=answered,
     )

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from commonplace.doors.uvicorn_server import Server
     from commonplace.verbs.toolset import Toolset
     from commonplace_server.http.address import ListenAddress
+    from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.http.gate import Application, Caller, Offer, Receive, Scope, Send
     from commonplace_server.http.limits import Limits
     from commonplace_server.http.metrics import Metrics
@@ -112,6 +113,7 @@ class HttpDoor:
         encoder: Whose state is said to those who ask whether the server is ready.
         find_database: What is looked at of a database for them; nothing where there is none.
         metrics: Counts what is done.
+        accesses: Keeps account of it, where that is wanted.
     """
 
     def __init__(
@@ -129,11 +131,15 @@ class HttpDoor:
         encoder: EncoderSlot,
         find_database: Callable[[], Mapping[str, str]],
         metrics: Metrics,
+        accesses: ObservesCalls | None = None,
     ) -> None:
         self._apps = apps
         self._concurrency = ConcurrencyLimit()
         self._warmed = WarmedApps(apps)
-        shared = PerOwner(self._warmed, sample, concurrency=self._concurrency, observers=[metrics])
+        self._observers = [metrics] if accesses is None else [metrics, accesses]
+        shared = PerOwner(
+            self._warmed, sample, concurrency=self._concurrency, observers=self._observers
+        )
         self._toolsets = shared.toolsets
         self._tokens = tokens
         self._offer = offer
@@ -249,6 +255,7 @@ class HttpDoor:
                             body_s=self._limits.body_s,
                         ),
                         is_stopping=is_stopping,
+                        observers=self._observers,
                     )
                 )
             await made[0](scope, receive, send)

@@ -17,6 +17,7 @@ from commonplace.app.process import IN_DATABASE, OF_EVERYBODY
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.journals.table import DEFAULT, JOURNALS, TOOLSETS
+from commonplace_server.http.accesses import AccessLog, AccessUpkeep
 from commonplace_server.http.address import check_access, parse_address
 from commonplace_server.http.gate import Offer
 from commonplace_server.http.limits import Limits
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from commonplace.app.process import ProcessContext
     from commonplace.config.table import ServeSettings, Settings
+    from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.http.gate import ToMetrics
     from commonplace_server.http.server import BackgroundTask
     from commonplace_server.wiring.measures import Metric
@@ -99,7 +101,17 @@ def start(
             encoder=apps.shared.encoder,
             find_database=find_database,
             metrics=Metrics(partial(_measured, [partial(measure_apps, apps), *measures])),
+            accesses=_accesses(served, tokens, apps.shared),
         ).run(where, ready=ready)
+
+
+def _accesses(
+    settings: Settings, tokens: TokenFile, shared: ProcessContext
+) -> ObservesCalls | None:
+    """What keeps account of each call, where the settings say so."""
+    if not settings.serve.audit_days:
+        return None
+    return AccessLog(shared.folder_of, tokens=tokens, clock=utc_now)
 
 
 def _measured(measures: Sequence[Callable[[], Iterable[Metric]]]) -> Iterator[Metric]:
@@ -203,14 +215,16 @@ def _agreeing(
 
 
 def _background_tasks(settings: Settings, apps: Apps, *, rolls_up: bool) -> list[BackgroundTask]:
-    """The tasks of the server beside its answers; one that only reads has none."""
+    """The tasks of the server beside its answers; one that only reads changes no journal."""
+    tasks: list[BackgroundTask] = []
+    if days := settings.serve.audit_days:
+        tasks.append(AccessUpkeep(settings.home / "users", days=days, clock=utc_now))
     if settings.read_only:
-        return []
+        return tasks
     grace = timedelta(minutes=settings.timeline.grace_minutes)
     users = settings.home / "users"
-    background_tasks: list[BackgroundTask] = []
     if rolls_up:
-        background_tasks.append(
+        tasks.append(
             RollupScheduler(
                 apps,
                 users=users,
@@ -220,5 +234,5 @@ def _background_tasks(settings: Settings, apps: Apps, *, rolls_up: bool) -> list
             )
         )
     if settings.database.worker_url is not None:
-        background_tasks.append(MemoryWork(apps.shared, utc_now))
-    return background_tasks
+        tasks.append(MemoryWork(apps.shared, utc_now))
+    return tasks

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from commonplace.app.process import SERVED
 from commonplace.app.wiring.private import NOTES
-from commonplace.core import drafts
+from commonplace.core import access_files, drafts
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file
 from commonplace.core.former_files import FormerFiles
@@ -215,6 +215,13 @@ def _former_files(owner: TextOwner) -> Iterator[FormerFiles]:
         # Who is served has journals of their own: the same words there are another text.
         if files is former.files or not (files.folder.parent / SERVED).exists():
             yield files
+
+
+def _accesses_of(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
+    files = access_files.AccessFiles(owner.context.folder / access_files.FOLDER)
+    for path in files.find(text.refs):
+        erase = partial(files.erase, path, text.refs)
+        yield TextCopy(what="its refs in the accesses", path=path, erase=erase)
 
 
 def _former_texts_on_servers(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
@@ -478,6 +485,15 @@ PLACES: tuple[TextPlace, ...] = (
         erased="as in files; whoever deletes the entry",
         find=_former_texts_on_servers,
         writers=(),
+    ),
+    TextPlace(
+        name="accesses",
+        where="`users/me/accesses`",
+        holds="which token called what over HTTP, with refs and no text, for `serve.audit_days`",
+        paths=lambda owner: (owner.context.folder / access_files.FOLDER,),
+        erased="`forget`, which takes the refs out; time",
+        find=_accesses_of,
+        writers=("core.access_files",),
     ),
     TextPlace(
         name="copies being made",

@@ -12,7 +12,7 @@ import time
 from contextlib import ExitStack, contextmanager, suppress
 from http import HTTPStatus
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, quote, urlencode
 
 import anyio.to_thread
@@ -94,6 +94,23 @@ _NOT_THIS_WAY = {
 }
 """Why what was given lets nobody in, by whether it came with a form."""
 
+_FAILED = 400
+
+
+class AnsweredPage(NamedTuple):
+    """A page that was answered, to whom, and for which entries.
+
+    Attributes:
+        name: Of its row in the table of pages.
+        refs: Of the entries that it was asked for; a list shows others as well.
+    """
+
+    name: str
+    visitor: Visitor
+    status: int
+    seconds: float
+    refs: tuple[str, ...]
+
 
 class OneApp:
     """The machine's own owner's app, for a page of this machine alone."""
@@ -117,6 +134,7 @@ class WebApplication:
         prefix: Where the pages begin, such as `/web`; empty for the root.
         limits: How many requests and streams one owner may have, and how large a form may be.
         is_stopping: Whether the server is stopping, so that open streams end.
+        answered: Called with each page that was answered, in the thread that made it.
     """
 
     def __init__(
@@ -131,6 +149,7 @@ class WebApplication:
         prefix: str = "",
         limits: PageLimits = NO_LIMITS,
         is_stopping: Callable[[], bool] = lambda: False,
+        answered: Callable[[AnsweredPage], None] = lambda _page: None,
     ) -> None:
         self._apps = apps
         self._entrance = entrance
@@ -141,6 +160,7 @@ class WebApplication:
         self._prefix = prefix
         self._limits = limits
         self._is_stopping = is_stopping
+        self._answered = answered
         self._visitors = Visitors()
         self._marks = LiveMarks(apps)
         self._limiter: anyio.CapacityLimiter | None = None
@@ -259,7 +279,7 @@ class WebApplication:
             self._limiter = anyio.CapacityLimiter(THREADS)
         try:
             return await anyio.to_thread.run_sync(
-                self._make, row, visitor, request, form, limiter=self._limiter
+                self._answer_page, row, visitor, request, form, limiter=self._limiter
             )
         finally:
             self._last_answer = time.monotonic()
@@ -268,6 +288,19 @@ class WebApplication:
     def quiet_s(self) -> float:
         """The seconds since the last answer."""
         return time.monotonic() - self._last_answer
+
+    def _answer_page(
+        self, row: PageRow, visitor: Visitor, request: Request, form: Mapping[str, Sequence[str]]
+    ) -> Response:
+        began = time.perf_counter()
+        response = self._make(row, visitor, request, form)
+        seconds = time.perf_counter() - began
+        query = visitor.names_behind(parse_qs(request.url.query))
+        # What was forgotten is named nowhere again, and what is not there is no entry.
+        is_none = row.name == "forget" or response.status_code >= _FAILED
+        refs = () if is_none else (*query.get("ref", ()), *form.get("ref", ()))
+        self._answered(AnsweredPage(row.name, visitor, response.status_code, seconds, refs))
+        return response
 
     def _make(
         self, row: PageRow, visitor: Visitor, request: Request, form: Mapping[str, Sequence[str]]

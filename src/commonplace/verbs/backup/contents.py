@@ -30,10 +30,12 @@ TOKENS = ("tokens.json", "token-uses")
 KEY = "secret-marks.key"
 
 # What the journals can make again, in our folder; what lies between an owner and it, in between.
-# Former texts neither: a restore brings back nothing that an edit took away.
+# Former texts neither: a restore brings back nothing that an edit took away; nor who used what,
+# whose refs of what was forgotten would come back.
 _DERIVED = re.compile(
     r"models|moved|snapshots|hooks\.log|copies\.jsonl|served-home\.json|token-uses"
-    r"|users/[^/]+/(?:brief|index|served/index|ledgers|prompts|former|transcripts/catalog\.db)"
+    r"|users/[^/]+/(?:accesses|brief|former|index|served/index|ledgers|prompts"
+    r"|transcripts/catalog\.db)"
 )
 _BESIDE_DATABASES = ("-wal", "-shm", "-journal")
 
