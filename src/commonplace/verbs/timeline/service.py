@@ -3,6 +3,7 @@
 Each takes plain values and answers in words and facts. Decides nothing about periods or ranking.
 """
 
+# Listing tools opens nothing: what keeps and sums up is imported where a verb uses it.
 from __future__ import annotations
 
 from contextlib import suppress
@@ -17,7 +18,6 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.fence import fenced
 from commonplace.core.text import TOKEN_BYTES, opening
 from commonplace.core.values import Answer, Interval
-from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.entry import (
     JOURNAL,
     LEVELS,
@@ -29,18 +29,11 @@ from commonplace.journals.timeline.entry import (
     id_of,
     version_of,
 )
-from commonplace.journals.timeline.expiry import RetentionResult, apply_retention
-from commonplace.journals.timeline.journal import Listed
-from commonplace.journals.timeline.period_reader import PeriodReader
-from commonplace.journals.timeline.privacy_delete import erase, is_erasing
 from commonplace.journals.timeline.retention import KEEP_ALL
-from commonplace.journals.timeline.trends import counted_span
 from commonplace.search.policy import fitting_level
 from commonplace.verbs.amend import look_up_former
 from commonplace.verbs.answers import CAUTION, answer_of, interval_facts, time_lines, tokens_of
 from commonplace.verbs.context import check_budget
-from commonplace.verbs.timeline.context import assemble, recent_rollups
-from commonplace.verbs.timeline.finding import TimelineSearch
 from commonplace.verbs.timeline.lines import (
     NOTHING,
     entry_facts,
@@ -63,7 +56,9 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.add import AddedEntry
     from commonplace.journals.timeline.comparison import Comparison
     from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.journals.timeline.expiry import RetentionResult
     from commonplace.journals.timeline.feed import Feeding
+    from commonplace.journals.timeline.journal import Listed
     from commonplace.journals.timeline.retention import Retention
     from commonplace.journals.timeline.rollups import Computed, Rollups
     from commonplace.journals.timeline.trends import Trends
@@ -347,6 +342,8 @@ class TimelineService:
         Raises:
             Invalid, Unavailable.
         """
+        from commonplace.verbs.timeline.finding import TimelineSearch
+
         self.keep_up()
         search = TimelineSearch(rollups=self.rollups, finder=self.finder, stores=self.rolls_up)
         return search.find(query, interval=interval, types=types, limit=limit, before=before)
@@ -398,6 +395,8 @@ class TimelineService:
 
         going_on: of these levels the period that goes on stands first, computed now.
         """
+        from commonplace.journals.timeline.journal import Listed
+
         self.keep_up()
         levels = () if cursor else going_on
         first = [x for each in levels if (x := self._find_open(interval, each))][:limit]
@@ -422,6 +421,8 @@ class TimelineService:
 
         None where it lies outside the time, or nothing is recorded in it.
         """
+        from commonplace.journals.timeline.due_periods import span_at
+
         now = self.clock()
         span = span_at(now, level, self.zone)
         if interval.start is not None and span.end <= interval.start:
@@ -508,6 +509,9 @@ class TimelineService:
         Raises:
             Invalid, Unavailable.
         """
+        from commonplace.journals.timeline.period_reader import PeriodReader
+        from commonplace.journals.timeline.trends import counted_span
+
         if computes == "due":
             self.keep_up()
         within = interval or Interval()
@@ -525,6 +529,8 @@ class TimelineService:
 
         Raises: Unavailable.
         """
+        from commonplace.journals.timeline.period_reader import PeriodReader
+
         end, now = interval.end if interval else None, self.clock()
         at = min(now, end - _TICK) if end else now
         return PeriodReader(self.rollups).compare(level, at, computes=computes)
@@ -581,6 +587,8 @@ class TimelineService:
 
     def context(self, query: str, *, budget_tokens: int = 1200) -> Context:
         """What a prompt should hold: the profile, fitting rollups, the nearest entries."""
+        from commonplace.verbs.timeline.context import assemble, recent_rollups
+
         check_budget(budget_tokens)
         # Without a question the summaries of the last while stand above: what is new follows them.
         found = self.find(query, types=() if query.strip() else (RAW,), limit=_CONTEXT_HITS)
@@ -621,6 +629,8 @@ class TimelineService:
         May be called at any time and as often as one likes. Where nothing bears out the clock,
         retention does nothing, and the result says so. Raises: Unavailable.
         """
+        from commonplace.journals.timeline.expiry import RetentionResult, apply_retention
+
         if not dry_run:
             self._is_erased = False
             self._erase()
@@ -632,6 +642,8 @@ class TimelineService:
 
     def _erase(self) -> None:
         """Erase once what was deleted before and is left, as where that process was killed."""
+        from commonplace.journals.timeline.privacy_delete import erase, is_erasing
+
         if not self._is_erased:
             self._is_erased = True
             with suppress(CommonplaceError):
