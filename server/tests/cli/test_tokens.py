@@ -276,3 +276,12 @@ def test_a_link_becomes_a_file_that_only_its_user_can_read(tokens, tmp_path):
     assert not file.is_symlink()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert {each.owner for each in tokens.list_tokens()} == {"ann", "ben"}
+
+
+def test_a_token_for_metrics_is_said_to_open_no_journal():
+    """Not the machine user's own either, in whose name it may be."""
+    made = run("tokens", "create", "--owner", "me", "--scope", "metrics").output
+    assert "For me: metrics; none; never expires\nIt is not shown again." in made
+    both = run("tokens", "create", "--owner", "me", "--scope", "read,metrics")
+    assert both.exit_code == 2
+    assert "--scope metrics" in both.output

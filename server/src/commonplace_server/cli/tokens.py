@@ -70,7 +70,8 @@ def create(
         label=label,
     )
     until = "never expires" if token.expires_at is None else f"expires {_local(token.expires_at)}"
-    own = "\nIt opens this machine user's own journals." if user == settings().owner else ""
+    is_own = token.may_read and user == settings().owner
+    own = "\nIt opens this machine user's own journals." if is_own else ""
     lines = f"{token.owner}: {','.join(token.scopes)}; {_toolsets(token)}; {until}{own}"
     shown = f"{text}\n\nFor {lines}\nIt is not shown again."
     answer = Answer(text=shown, facts={"token": text, **_facts(token, None, now)})
@@ -156,7 +157,7 @@ def _row(token: Token, used_at: datetime | None, now: datetime) -> tuple[str, ..
 
 
 def _toolsets(token: Token) -> str:
-    return ",".join(token.toolsets) or "server's default"
+    return ",".join(token.toolsets) or ("server's default" if token.may_read else "none")
 
 
 def _local(at: datetime) -> str:
