@@ -127,6 +127,15 @@ def test_the_help_shows_few_commands_in_groups():
     assert [name for name in [*COMMANDS, *TWINS] if f"\n  {name} " not in whole] == []
 
 
+def test_a_narrow_terminal_wraps_what_a_group_lists():
+    """No sentence of a help is cut."""
+    groups = [name for name in COMMANDS if isinstance(command_of([name]), click.Group)]
+    assert {"private", "notebook", "memory", "model"} <= {*groups}
+    for name in groups:
+        _, _, shown = run(name, "--help", terminal_width=60).stdout.partition("Commands:\n")
+        assert [line for line in shown.splitlines() if line.endswith("...")] == [], name
+
+
 @pytest.mark.parametrize("name", [name for name, row in COMMANDS.items() if row.group])
 def test_a_command_shows_an_example_that_it_takes(name):
     """Below its options, as it is typed."""

@@ -34,6 +34,7 @@ _EXIT_CODES = {"invalid": USAGE, "not_found": 3, "conflict": 4}
 _JSON_FORMS = ("json", "jsonl")
 _SHOWN = 1_000
 """Characters that are shown of the beginning, and of the end, of a longer error."""
+_LONGEST_SENTENCE = 200
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 ALL_COMMANDS = "commonplace.help.all"
@@ -174,6 +175,9 @@ class Frame(click.Group):
         row = self.table[cmd_name]
         command = row.load()
         command.epilog = _example(row) or command.epilog
+        for below in command.commands.values() if isinstance(command, click.Group) else ():
+            # Else click cuts the sentence where a terminal is narrow, which it can wrap.
+            below.short_help = below.short_help or below.get_short_help_str(_LONGEST_SENTENCE)
         return command
 
     def resolve_command(
