@@ -76,6 +76,25 @@ def test_most_proposals_by_meaning_are_right(real_encoder, capsys):
 
 
 @cases(
+    ("former", "later", "is_asked"),
+    [
+        ("Measured the migration: it was slow.", "Rewrote the migration: a test failed.", False),
+        ("Rewrote the parser: it was slow.", "Rewrote billing: it was slow.", False),
+        ("Deployed the exporter: it was slow.", "Deployed the form: as agreed on Monday.", False),
+        ("Set up hosting on Fly.io.", "Moved hosting from Fly.io to Hetzner.", True),
+        ("Set the limit of uploads to 20 MB.", "Raised the limit of uploads to 50 MB.", True),
+    ],
+)
+def test_two_things_that_were_done_both_hold(former, later, is_asked):
+    """Unless the later one says what holds since, or takes the former's subject away."""
+    index = MemoryIndex().of_owner("me")
+    index.apply([Put(a_doc("n:1", former, minutes=1)), Put(a_doc("n:2", later, minutes=2))])
+    fresh = may_replace([Put(a_doc("n:2", later, minutes=2))])
+    found = None if fresh is None else find_replaceable(index, None, fresh)
+    assert (found is not None) == is_asked
+
+
+@cases(
     ("text", "says"),
     [
         ("It no longer rains.", True),

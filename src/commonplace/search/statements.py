@@ -52,7 +52,10 @@ def _any_of(words: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(words)})\b")
 
 
-_CHANGES, _DECIDES = _any_of(_CHANGE_WORDS), _any_of(_DECISION_WORDS)
+_CHANGES = _any_of(_CHANGE_WORDS)
+_DECIDES = re.compile(rf"(?<!\bas ){_any_of(_DECISION_WORDS).pattern}")
+"""What decides; "as agreed on Monday" tells of what was decided before."""
+_DID = frozenset(x for x in _CHANGE_WORDS if x.endswith("ed") or x == "rewrote")
 _GENERAL = _any_of((*_DECISION_WORDS, *_PREFERENCE_WORDS))
 _NO_SUBJECT = STOP_WORDS.union(_CHANGE_WORDS, _DECISION_WORDS, _PREFERENCE_WORDS)
 """Words that a text is not about."""
@@ -112,6 +115,7 @@ class Statement(Struct, frozen=True, kw_only=True):
         is_open: Whether it asks, plans, doubts or says that all is as it was.
         adds: Whether it says that something comes on top.
         happened: Whether it tells what happened once, and no state.
+        did: Whether it begins with that, as in "Rewrote the parser".
         denies: Whether it has a word that says no.
     """
 
@@ -124,6 +128,7 @@ class Statement(Struct, frozen=True, kw_only=True):
     is_open: bool
     adds: bool
     happened: bool
+    did: bool
     denies: bool
 
     @property
@@ -164,7 +169,8 @@ def read_statement(text: str) -> Statement:
         decides=_DECIDES.search(head) is not None,
         is_open=_OPEN.search(head) is not None,
         adds=_ADDS.search(head) is not None,
-        happened=_is_past_event(head),
+        happened=(did := _begins_with_deed(head)) or _is_past_event(head),
+        did=did,
         denies=_NOT.search(head) is not None,
     )
 
@@ -203,6 +209,12 @@ def _words_of(text: str) -> list[tuple[str, str, str]]:
     return words
 
 
+def _begins_with_deed(head: str) -> bool:
+    """Whether the first word of a folded text says what was done to a thing."""
+    first = _WORD.search(head)
+    return first is not None and first[0] in _DID
+
+
 def _is_past_event(head: str) -> bool:
     """Whether a folded text has a verb in the past that no "is" stands before."""
     before = ""
@@ -227,13 +239,24 @@ def takes_place(new: Statement, old: Statement, cosine: float | None) -> float:
     near = covered if cosine is None else (covered + cosine) / 2
     if _leaves(new, old, cosine):
         return max(near, policy.REPLACING_LEAST)
-    if new.adds or (new.subject >= old.subject and new.denies == old.denies):
+    repeats = new.subject >= old.subject and new.denies == old.denies
+    if new.adds or repeats or _are_two_deeds(new, old):
         return 0.0
     if new.changes or new.decides:
         return near if len(both) > 1 or cosine is not None else 0.0
     if new.denies != old.denies and covered >= policy.DENIED_LEAST:
         return near
     return near if _differs_in_value(new, old) else 0.0
+
+
+def _are_two_deeds(new: Statement, old: Statement) -> bool:
+    """Whether both tell what was done once, and the new one names no value that holds since.
+
+    "Rewrote the migration: it was slow" leaves true that somebody measured it; "Moved hosting to
+    Hetzner" does not leave true that it was set up on Fly.io.
+    """
+    names_a_value = bool(new.left) or "1" in new.led or new.denies != old.denies
+    return new.did and old.happened and not names_a_value
 
 
 def _leaves(new: Statement, old: Statement, cosine: float | None) -> bool:
