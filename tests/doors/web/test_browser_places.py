@@ -10,6 +10,7 @@ from tests.doors.web.test_browser import (  # noqa: F401  fixtures
     chromium,
     fill,
     journals,
+    log,
     opened,
     serve,
     violations,
@@ -152,3 +153,22 @@ def test_the_places_rise_from_the_bar(serve, chromium, script):
         health.click()
         expect(page.locator("h1")).to_have_text("Health")
         expect(health).to_be_hidden()
+
+
+def test_a_row_on_a_phone(serve, chromium):
+    """What it is stands below its words, and a tap beside them shows what can be done with it."""
+    with journals() as app:
+        log(app, "Deployed the exporter", tags=["release"])
+    served = serve()
+    size = {"width": 390, "height": 844}
+    with opened(chromium, served, viewport=size, has_touch=True) as page:
+        row = page.locator("main .rows > li").first
+        words, about = row.locator(".text"), row.locator(".who")
+        expect(about).to_have_text("release")
+        assert about.bounding_box()["y"] >= words.bounding_box()["y"] + 18
+        expect(row.get_by_role("link", name="Correct")).to_be_hidden()
+        row.locator("time").tap()
+        expect(row.get_by_role("link", name="Correct")).to_be_visible()
+        assert violations(page) == []
+        words.locator("a").tap()
+        expect(page.locator("h1")).to_have_text("Deployed the exporter")

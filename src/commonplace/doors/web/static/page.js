@@ -142,6 +142,11 @@ const move = (by) => {
   const at = all.findIndex((row) => row.classList.contains("selected"));
   if (all.length) select(all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1)]);
 };
+// A finger beside the words of a row shows what can be done with it, as the arrows do.
+document.addEventListener("click", (event) => {
+  const row = event.target.closest("main .rows > li");
+  if (row?.querySelector("a.open") && !event.target.closest("a, button, summary, input")) select(row);
+});
 const KEYS = [
   ["/", "find"], ["n", "write"], ["\u2191 \u2193", "move along the rows"], ["o, Enter", "open"],
   ["y, b", "the first card: it replaces it, both hold"], ["k", "keep: seen and right"], ["e", "correct"], ["x", "forget, after ten seconds"], ["u", "undo"], ["Esc", "leave it as it is"], ["?", "these keys"],
