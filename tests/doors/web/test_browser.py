@@ -108,7 +108,7 @@ def chromium():
 
 @contextmanager
 def opened(chromium, served, *, says=0, **given):
-    """A page of a browser that opened the link.
+    """A page of a browser that opened the link; a key waits for the script of the page it is on.
 
     says: how much it must say to its console, such as of an answer that is an error.
     """
@@ -124,6 +124,8 @@ def opened(chromium, served, *, says=0, **given):
             None if request.url.startswith(served.base) else elsewhere.append(request.url)
         ),
     )
+    pressed = page.keyboard.press
+    page.keyboard.press = lambda key: (page.wait_for_load_state("domcontentloaded"), pressed(key))
     page.goto(served.link)
     yield page
     assert len(said_there) == says, said_there
@@ -393,7 +395,6 @@ def test_the_calendar_by_keyboard(serve, chromium):
     with opened(chromium, served) as page:
         visit(page, served, "/calendar/2026")
         for named, heading in (("Oct", "October 2026"), ("Tue 6", "Tuesday, 6 October 2026")):
-            page.wait_for_load_state()  # keys that come before the script do nothing
             row = page.locator("#live .rows > li", has_text=named)
             for _ in range(40):
                 page.keyboard.press("ArrowDown")
@@ -403,7 +404,6 @@ def test_the_calendar_by_keyboard(serve, chromium):
             expect(page.locator("h1")).to_have_text(heading)
         page.get_by_role("link", name="10:00", exact=True).click()
         expect(page.locator("h1")).to_have_text("Tue 6 Oct 2026, 10:00")
-        page.wait_for_load_state()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         expect(page.locator("article")).to_contain_text("tests, part 19")
