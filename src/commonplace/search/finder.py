@@ -191,7 +191,7 @@ class Finder:
         return Found(
             hits=hits,
             notes=notes,
-            chance=chance(found, ranking, numbers.likelihoods(across=across)),
+            chance=chance(found, ranking, numbers.likelihoods(identity, across=across)),
             vector=encoding.result().vector,
             identity=identity,
         )

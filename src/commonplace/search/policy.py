@@ -461,6 +461,7 @@ class Likelihood(Struct, frozen=True, kw_only=True):
 
 
 _LIKELIHOOD = Likelihood(ahead=3.5, backed=13.5, bias=-2.57)
+_LIKELIHOODS = {"bge": replace(_LIKELIHOOD, bias=-2.37)}  # by a part of the encoder's name
 _CLEAR_WORDS_FOREIGN = 0.6
 _LIKELIHOOD_BY_MEANING = Likelihood(nearest=10.7, bias=-2.67)
 """Of a question in another language, whose words may stand in no entry that answers it."""
@@ -474,12 +475,13 @@ def across_languages(policy: Policy) -> Policy:
     return replace(policy, clear_words=_CLEAR_WORDS_FOREIGN)
 
 
-def likelihoods(*, across: bool) -> tuple[Likelihood, ...]:
+def likelihoods(identity: str, *, across: bool) -> tuple[Likelihood, ...]:
     """What tells the chance of hits: the highest of them counts.
 
     across: Whether the question is in another language than English, and the encoder knows it.
     """
-    return (_LIKELIHOOD, _LIKELIHOOD_BY_MEANING) if across else (_LIKELIHOOD,)
+    usual = next(filter(None, map(_LIKELIHOODS.get, _name_parts(identity))), _LIKELIHOOD)
+    return (usual, _LIKELIHOOD_BY_MEANING) if across else (usual,)
 
 
 NOTEBOOK = Policy(meaning=0.5, words=0.5, duplicate=1.0)
