@@ -469,6 +469,17 @@ def test_nothing_stays_of_what_was_typed(world, browser, ref, way):
     assert not [*world.app.page_draft().folder.iterdir()]
 
 
+def test_nothing_stays_of_what_was_typed_of_an_entry_that_is_taken_back(world, browser, ref):
+    """The entry that superseded another is gone once that is undone, and its draft with it."""
+    made = world.app.amend.supersede(ref, "Deployed twice").ref
+    form = form_of(browser.get("/entry/edit", params={"ref": made}))
+    browser.post("/entry/draft", data={**form, "text": "other words"})
+    assert len([*world.app.page_draft().folder.iterdir()]) == 1
+    asked = browser.get("/entry/undo", params={"ref": made})
+    browser.post("/entry/undone", data=form_of(asked))
+    assert not [*world.app.page_draft().folder.iterdir()]
+
+
 def test_what_changed_since_it_was_begun_stands_beside_it(world, browser, ref):
     """What was typed is not lost, and what another wrote is not written over unseen."""
     form = form_of(browser.get("/entry/edit", params={"ref": ref}))

@@ -287,10 +287,15 @@ def ask_delete(visit: Visit) -> WebPage:
 def delete(visit: Visit) -> Redirect:
     """Delete an entry for good, and what was being typed of it."""
     done = visit.app.amend.delete(ref_of(visit), expected=visit.value("version"))
+    _drop_drafts(visit, done.ref)
+    return Redirect(to=visit.url("home"), notes=(f"Deleted {done.ref}.", *done.notes))
+
+
+def _drop_drafts(visit: Visit, ref: str) -> None:
+    """Drop what was being typed of an entry that was deleted."""
     for act in CORRECTIONS:
         with suppress(CommonplaceError):
-            visit.app.page_draft().of_entry(done.ref, act).drop()
-    return Redirect(to=visit.url("home"), notes=(f"Deleted {done.ref}.", *done.notes))
+            visit.app.page_draft().of_entry(ref, act).drop()
 
 
 def ask_undo(visit: Visit) -> WebPage:
@@ -315,6 +320,7 @@ def undo(visit: Visit) -> Redirect:
     """Take back the last edit of an entry, or the entry that superseded another."""
     done = visit.app.amend.undo(ref_of(visit), expected=visit.value("version"))
     if done.act == "deleted":
+        _drop_drafts(visit, done.ref)
         return Redirect(to=visit.url("home"), notes=(f"Deleted {done.ref}.", *done.notes))
     notes = ("The last edit is taken back.", *done.notes)
     return Redirect(to=visit.url("entry", ref=done.ref), notes=notes)
