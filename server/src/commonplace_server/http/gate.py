@@ -95,8 +95,8 @@ class Offer(Struct, frozen=True, kw_only=True):
         usual: The toolsets of a token that names none.
         may_write: False where no tool that writes is offered.
         has_pages: Whether browsers see the journals at `/web`.
-        of_others: Those of these toolsets that are for other owners than the machine's own, whose
-            journals of that kind lie on its disk.
+        of_others: Toolsets that all owners but the machine's own are offered, whose journals of
+            that kind lie on its disk.
         metrics: Who may read `/metrics`: who has a token for that, loopback as well, or nobody.
     """
 
@@ -308,7 +308,7 @@ class Gate:
         except CommonplaceError as exc:
             refusal = Refusal(503, exc.code, "The server's tokens cannot be read.")
         except RateLimitExceeded as exc:
-            self._metrics.refused(exc.limit)
+            self._metrics.count_refusal(exc.limit)
             refusal = Refusal(
                 429,
                 "unavailable",

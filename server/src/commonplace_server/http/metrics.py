@@ -47,7 +47,7 @@ class Metrics:
             self._below.setdefault(call.tool, [0] * (len(SECONDS) + 1))[place] += 1
             self._seconds[call.tool] += call.seconds
 
-    def refused(self, limit: str) -> None:
+    def count_refusal(self, limit: str) -> None:
         """Count a call that a limit kept out, by the name of the limit."""
         with self._lock:
             self._refused[limit] += 1

@@ -70,7 +70,7 @@ class DatabaseWatch(Background):
         try:
             found = self._look()
         except Exception:  # noqa: BLE001  a thread's last line: the next look may do
-            _log.exception("It was not found out whether the database is ready")
+            _log.exception("Whether the database is ready could not be found out")
             found = {"database": "not looked at"}
         with self._lock:
             self._begun_at, before, self._found = None, self._found, found

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from commonplace_server.tokens import Token, TokenFile
 
 
-_FAILED = 400
-
-
 class TokenEntrance:
     """Lets in the browser of whoever has a token of the server, as that token's owner.
 
@@ -101,7 +98,7 @@ def pages_for_tokens(
             owner=page.visitor.owner,
             token_id=page.visitor.token_id,
             tool=f"page {page.name}",
-            outcome=OK if page.status < _FAILED else str(page.status),
+            outcome=str(page.status) if page.has_failed else OK,
             seconds=page.seconds,
             refs=lambda: page.refs,
         )

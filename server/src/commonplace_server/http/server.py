@@ -191,7 +191,7 @@ class HttpDoor:
                 tasks=tasks,
                 limits=self._limits,
                 rate_limiter=rate_limiter,
-                refused=self._metrics.refused,
+                refused=self._metrics.count_refusal,
                 monotonic=time.monotonic,
             )
             gate = Gate(

@@ -18,6 +18,7 @@ from commonplace.core.expiring import is_revealed
 from commonplace.core.owner_folders import parse_owner
 from commonplace.db.queries import read_queries
 from commonplace.journals.chronicle.event import (
+    EVERYTHING,
     JOURNAL,
     SUPERSEDES,
     Changes,
@@ -55,8 +56,6 @@ if TYPE_CHECKING:
 SURVEYED = 500
 """Of how many of the newest entries those of a project are listed."""
 
-# Past both ends of every place.
-_EVERYTHING = EventQuery(start=-(10**21), below=(10**21, 0))
 _AT_ONCE = 200
 _PAST_EVERY_ID = "\U0010ffff"
 _FIRST_NS = to_instant(datetime.min.replace(tzinfo=UTC))
@@ -115,7 +114,7 @@ class ChroniclePostgres:
 
     def newest_of(self, project: ProjectFolders, limit: int) -> list[Event]:
         """The newest entries of a project that hold; of the SURVEYED newest, see the port."""
-        seen = self.newest(SURVEYED, _EVERYTHING)
+        seen = self.newest(SURVEYED, EVERYTHING)
         links = {f"{SUPERSEDES}{each}" for each in self.find_successors([x.id for x in seen])}
         return [*islice(held_of(seen, project, links), limit)]
 

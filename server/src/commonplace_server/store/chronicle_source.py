@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Drop, Put
-from commonplace.journals.chronicle.event import JOURNAL, EventQuery, doc_of
+from commonplace.journals.chronicle.event import EVERYTHING, JOURNAL, doc_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from commonplace_server.store.chronicle import ChroniclePostgres
 
 _AT_ONCE = 500
-# Past both ends of the calendar, in nanoseconds.
-_FIRST, _LAST = -(10**21), 10**21
 
 
 class SharedChronicleSource:
@@ -45,10 +45,10 @@ class SharedChronicleSource:
         """Puts of what is new or altered, newest first, then drops; reads every entry."""
         known = since.stamps(f"{JOURNAL}:")
         seen: set[str] = set()
-        below = (_LAST, 0)
-        while events := self._store.newest(_AT_ONCE, EventQuery(start=_FIRST, below=below)):
+        asked = EVERYTHING
+        while events := self._store.newest(_AT_ONCE, asked):
             seen.update(event.ref for event in events)
             changed = (event for event in events if known.get(event.ref) != event.stamp)
             yield from (Put(doc_of(event, self._zone)) for event in changed)
-            below = (events[-1].instant, events[-1].place)
+            asked = replace(asked, below=(events[-1].instant, events[-1].place))
         yield from (Drop(ref) for ref in sorted(known.keys() - seen))

@@ -111,6 +111,11 @@ class AnsweredPage(NamedTuple):
     seconds: float
     refs: tuple[str, ...]
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether its status is that of an error."""
+        return self.status >= _FAILED
+
 
 class OneApp:
     """The machine's own owner's app, for a page of this machine alone."""

@@ -96,7 +96,7 @@ class OnnxEncoder:
 
     def encoded(self) -> tuple[int, float]:
         """What it has done; see `core.ports.CountsEncoding`."""
-        return self._graph.run()
+        return self._graph.encoded()
 
     def _rows(self, texts: Sequence[str]) -> list[list[int]]:
         prefix = self._profile.passage_prefix

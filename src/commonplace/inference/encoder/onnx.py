@@ -86,7 +86,7 @@ class Graph:
             self._seconds += time.perf_counter() - began
         return vectors
 
-    def run(self) -> tuple[int, float]:
+    def encoded(self) -> tuple[int, float]:
         """How many rows it has made vectors of, and in how many seconds of all threads."""
         with self._counting:
             return self._rows, self._seconds

@@ -195,6 +195,10 @@ class EventQuery(Struct, frozen=True, kw_only=True):
     directory: str | None = None
 
 
+EVERYTHING = EventQuery(start=-(10**21), below=(10**21, 0))
+"""All entries: past both ends of the calendar, in nanoseconds."""
+
+
 class UnlessSaid(Struct, frozen=True, kw_only=True):
     """What makes a new entry needless: one of those asked for that says the same."""
 

@@ -171,7 +171,7 @@ class ChronicleJournal:
 
     @property
     def files(self) -> ChronicleDatabase | ChronicleTree:
-        """The same where it is files: what follows them for the index, and mends them, reads it."""
+        """Where they are in files, for what follows and mends these; only for such a journal."""
         if isinstance(self._store, ChronicleDatabase):
             return self._store
         from commonplace.journals.chronicle.markdown_tree import ChronicleTree

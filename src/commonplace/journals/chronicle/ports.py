@@ -105,7 +105,7 @@ class ChronicleStore(Protocol):
 
 
 class SharedChronicle(ChronicleStore, Protocol):
-    """The same on a server that others share."""
+    """A store in a database that several servers share."""
 
     def find_deleted(self, identities: Sequence[str]) -> set[str]:
         """Which of these ids entries had that were deleted: a move from files brings none back."""

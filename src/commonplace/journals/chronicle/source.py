@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Drop, Put
 from commonplace.journals.chronicle.database import ChronicleDatabase
-from commonplace.journals.chronicle.event import JOURNAL, EventQuery, doc_of
+from commonplace.journals.chronicle.event import EVERYTHING, JOURNAL, doc_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 500
 _UNREADABLE = "unreadable"
-# Past both ends of the calendar, in nanoseconds.
-_EVERYTHING = EventQuery(start=-(10**21), below=(10**21, 0))
 # Two changes within one tick of a disk's clock leave one mtime: a young file is looked at again.
 _RACY_NS = 2_000_000_000
 
@@ -110,7 +108,7 @@ class ChronicleSource:
         """What is asked for first, newest first; of a tree nothing: it is read whole either way."""
         if not isinstance(self._store, ChronicleDatabase):
             return []
-        return self._store.newest(_AT_ONCE, _EVERYTHING)
+        return self._store.newest(_AT_ONCE, EVERYTHING)
 
     def _scan_refs(self, refs: Sequence[str], since: Since) -> Iterator[Change]:
         for ref in dict.fromkeys(refs):
