@@ -263,7 +263,7 @@ def parse_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
         return (METRICS_SCOPE,)
     if METRICS_SCOPE in scopes:
         raise Invalid(
-            "A token that opens journals and metrics.", hint="Make one for each: --scope metrics."
+            "No token opens journals and metrics both.", hint="Make one for each: --scope metrics."
         )
     for name in scopes:
         if name not in SCOPES:

@@ -40,7 +40,7 @@ IN_DATABASE = ("memory", "chronicle")
 """The journals of a served user that lie in the database which the settings name."""
 
 OF_EVERYBODY = ("memory",)
-"""Those of them that are the machine's own owner's too: all else of theirs other programs use."""
+"""Those that lie there for the machine's own owner too: the others are read by other programs."""
 
 SERVED = "served"
 """The folder, in an owner's, of what depends on journals that are served to that owner alone."""

@@ -316,7 +316,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
     audit_days: float = row(
         "COMMONPLACE_SERVE_AUDIT_DAYS",
         number_of(0, 100_000),
-        "Days that it is kept which token called what over HTTP, with refs; 0 notes nothing.",
+        "How many days it is kept which token called what over HTTP, with refs; 0: nothing is.",
         default=0.0,
     )
 

@@ -115,7 +115,7 @@ class Statement(Struct, frozen=True, kw_only=True):
         is_open: Whether it asks, plans, doubts or says that all is as it was.
         adds: Whether it says that something comes on top.
         happened: Whether it tells what happened once, and no state.
-        did: Whether it begins with that, as in "Rewrote the parser".
+        did: Whether it begins with what was done, as in "Rewrote the parser".
         denies: Whether it has a word that says no.
     """
 

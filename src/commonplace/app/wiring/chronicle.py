@@ -53,7 +53,7 @@ class ChronicleWiring:
     def journal(self) -> ChronicleJournal:
         """Chronicle, wherever its entries are. Raises: Unavailable, for a database too.
 
-        What a served user has in files, as of before there was a database, moves into it.
+        What a served user has in files from the time before the database moves into it.
         """
         if not self.is_shared:
             return self._journal_over()

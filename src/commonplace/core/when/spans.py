@@ -231,7 +231,7 @@ def ago_on_the_clock(text: str, context: TimeContext) -> datetime | None:
 
 
 def ahead_on_the_clock(text: str, context: TimeContext) -> datetime | None:
-    """The same for `in 3 days`, and for `3 days`."""
+    """The instant `in 3 days`, or `3 days`, from now: of days and longer at this time of day."""
     found = re.fullmatch(rf"(?:in )?{COUNT} ?{_UNIT}", text)
     return _shifted(_UNITS[found["unit"]], count_of(found), context) if found else None
 

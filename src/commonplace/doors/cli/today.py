@@ -70,14 +70,14 @@ class _Parts(NamedTuple):
     short_help="Show what is open, what was last, what waits and what is next.",
     context_settings={"allow_extra_args": True},
 )
-@click.option("--seen", is_flag=True, help="Note that all that is new was seen.")
+@click.option("--seen", is_flag=True, help="Mark all that is new as seen.")
 @common_options
 @click.pass_context
 def today(ctx: click.Context, /, *, seen: bool, as_json: bool) -> None:
     """Show what is open, what was written last by project, what waits, and what to do next.
 
     On a terminal `commonplace` alone does the same, and `open`, `edit` and others take the numbers.
-    What is new was written by others since you looked; --seen says that you did.
+    `[new]` marks what others wrote since you last looked; --seen ends that.
     """
     if ctx.args:
         words = shlex.join(ctx.args)

@@ -116,7 +116,7 @@ class Visit(Struct, frozen=True, kw_only=True):
         query: What follows `?`, every value of a name, in order.
         form: What a form sent, likewise; empty unless the page writes.
         url: The address of a page: its name, then what it is given.
-        is_read: Whether the page is read; else a script asks for it, and takes a part of it.
+        is_read: Whether a person reads the page; else a script asks for it, and takes a part of it.
     """
 
     app: App

@@ -208,7 +208,7 @@ class ChronicleAmender(Struct, frozen=True):
         return self.supersede_fields(ref, text, {})
 
     def supersede_fields(self, ref: str, text: str, fields: EntryFields) -> Amendment:
-        """The same, with another time, tags and folder; see `verbs.amend.SupersedesFields`."""
+        """Supersede an entry, with time, tags and folder given; see `SupersedesFields`."""
         former = self.verbs.chronicle.read_event(ref)
         added = self.verbs.chronicle.supersede_event(
             former.ref,

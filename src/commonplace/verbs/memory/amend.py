@@ -131,7 +131,7 @@ class MemoryAmender(Struct, frozen=True):
         return self.supersede_fields(ref, text, {})
 
     def supersede_fields(self, ref: str, text: str, fields: EntryFields) -> Amendment:
-        """The same, with another time, title or tick; see `verbs.amend.SupersedesFields`."""
+        """Supersede an entry, with time, title or tick given; see `SupersedesFields`."""
         old = self._read(ref)
         at = read_at(self.service, fields.get("at", "")) or old.at
         given = _given(old, text, fields)

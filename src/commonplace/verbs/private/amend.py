@@ -254,8 +254,8 @@ def _refuse_other_day(entry: PrivateEntry, at: datetime, zone: tzinfo) -> None:
     if day is not None and abs((at.astimezone(zone).date() - day).days) > 1:
         raise Invalid(
             f"Invalid at: the file of {entry.ref} lies in the folder of {day}, so it is of that"
-            " day or of one beside it.",
-            hint="Write it anew with its time, then forget this one.",
+            " day, the one before or the one after.",
+            hint="Write a new entry at that time, then forget this one.",
         )
 
 
@@ -273,7 +273,7 @@ def _headed(text: str, entry: PrivateEntry) -> str:
 
 
 def _with_headings(text: str, entry: PrivateEntry) -> str:
-    """The same; several headings must be there again. Raises: Invalid."""
+    """A new text below the headings of an entry; several must be in it. Raises: Invalid."""
     new = _headed(text, entry)
     if len(entry.headings) > 1 and new.strip() and not _has_form(new):
         # A search shows a text without its headings: nobody meant to lose them.

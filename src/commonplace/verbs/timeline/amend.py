@@ -202,7 +202,7 @@ class TimelineAmender(Struct, frozen=True):
         return self.supersede_fields(ref, text, {})
 
     def supersede_fields(self, ref: str, text: str, fields: EntryFields) -> Amendment:
-        """The same, with another time, tags and projects; see `verbs.amend.SupersedesFields`."""
+        """Supersede an entry, with time, tags and projects given; see `SupersedesFields`."""
         entry = self.service.journal.read(id_of(ref))
         done = self.service.supersede(
             entry.id,

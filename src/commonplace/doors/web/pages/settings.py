@@ -97,13 +97,13 @@ def _page(
     typed: str = "",
     problem: CommonplaceError | None = None,
 ) -> WebPage:
-    """All of them by groups, of which those are open that somebody looks for.
+    """The settings in groups, of which those are open that somebody looks for.
 
     Args:
         visit: Of whom.
-        opened: The key of one that was changed, or was not, to `typed`, because of a problem.
+        opened: The key of one whose group is open: it was changed, or its change refused.
         sought: Words of those to be shown; empty for all.
-        typed: What was typed as its value.
+        typed: The value that was refused.
         problem: Why it was refused.
     """
     read, why = _read(visit)
