@@ -302,6 +302,18 @@ def test_what_lay_in_files_moves_into_the_database(servers, admin):
     assert b"quokka" not in path.read_bytes()
 
 
+def test_before_it_moved_a_database_that_is_away_keeps_no_other_journal_back(servers):
+    """The index on the disk still holds the entries, and their times are the database's."""
+    before = servers("one", url="")
+    logged(before, "walrus fed")
+    ask(before, "process_thoughts", feelings="the walrus sings")
+    before.close()
+    app = servers("one", url="postgresql://nobody@127.0.0.1:1/nothing", start=2)
+    answer = ask(app, "recall", query="walrus").text
+    assert "the walrus sings" in answer
+    assert "does not answer" in answer
+
+
 def test_what_does_not_arrive_stays_in_the_file(servers, admin):
     """No entry is lost: the next call moves all, and the next start what came to the file since."""
     before = servers("one", url="")

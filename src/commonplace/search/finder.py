@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.errors import CommonplaceError, Corrupted, Invalid
+from commonplace.core.errors import CommonplaceError, Corrupted, Invalid, Unavailable
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.values import Asked, ChainLink, Filter, Found, Hit
 from commonplace.search import policy as numbers
@@ -274,7 +274,11 @@ class Finder:
 
         before: Only successors written before this count; None for all.
         """
-        links = gone_links(self._replaced(refs), refs) if self._replaced and refs else {}
+        links: dict[str, ChainLink] = {}
+        if self._replaced and refs:
+            # Where a server does not answer, what was replaced is shown as if it held.
+            with suppress(Unavailable):
+                links = gone_links(self._replaced(refs), refs)
         if before is None:
             return links
         return {ref: link for ref, link in links.items() if link.at and link.at < before}
