@@ -88,6 +88,20 @@ def test_to_dos_are_kept_ticked_and_listed_by_one_short_word():
     assert facts("todo", "--ref", second, "paint", "the hut")["text"] == "paint the hut"
 
 
+@pytest.mark.parametrize("command", [("todo",), ("memory", "save", "todo")])
+def test_a_number_behind_done_is_the_to_do_of_that_number(command):
+    """As fingers type it: no to-do of the name "1" is kept, and said to be done."""
+    kept = facts("todo", "paint", "the", "pier")["ref"]
+    run("todo")
+    for word in ("1", kept):  # of a list, and a ref
+        assert facts(*command, "--done", word)["ref"] == kept
+        assert facts("todo")["items"][0]["text"] == "paint the pier"
+        assert facts(*command, "--not-done", word)["done"] is False
+    assert len(facts("todo")["items"]) == 1
+    assert run(*command, "--done", "9").exit_code == 3
+    assert facts("todo", "7")["text"] == "7"  # without it, words are words
+
+
 def test_many_to_dos_are_told_to_go_on():
     """Twenty are listed, and how to see more."""
     for number in range(21):

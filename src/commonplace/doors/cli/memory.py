@@ -127,7 +127,7 @@ def todo(words: tuple[str, ...], user: str | None, as_json: bool, **given: Any) 
     """Keep what is to be done, tick it, or list it.
 
     WORDS are what is to be done. Without them and without an option the to-dos are listed, what is
-    open first; `--ref 1 --done` then ticks the first of them.
+    open first; `--done 1` then ticks the first of them.
     """
     is_asked = not words and expires_at() is None and all(x is None for x in given.values())
     if not is_asked:
@@ -167,7 +167,9 @@ def save(kind: str, words: tuple[str, ...], user: str | None, as_json: bool, **g
 
 def _save(kind: str, words: Sequence[str], user: str | None, given: dict[str, Any]) -> Answer:
     """Save words as a kind of record, or change the one that `ref` names. given: as the verb's."""
-    if words:
+    if len(words) == 1 and _is_ticked(words[0], given):
+        given["ref"] = words[0]
+    elif words:
         given.update(_named_words(kind, " ".join(words), given))
     elif kind in _NOTHING_WITHOUT_WORDS and given["ref"] is None and given[_WORDS_OF[kind]] is None:
         raise Invalid(
@@ -197,6 +199,12 @@ def _save(kind: str, words: Sequence[str], user: str | None, given: dict[str, An
         if _is_others(user) and not is_number(named):
             return save_to(named)
         return find_entry(app, named, save_to, within=_records(kind))
+
+
+def _is_ticked(word: str, given: dict[str, Any]) -> bool:
+    """Whether a lone word beside `--done` names a to-do: no to-do is called 1, and done."""
+    is_named = is_number(word) or word.startswith("memory:todo/")
+    return is_named and given["done"] is not None and given["ref"] is None
 
 
 def _in_words(saved: Answer) -> Answer:
