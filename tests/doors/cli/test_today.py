@@ -91,7 +91,7 @@ def test_the_next_steps_are_three_and_the_likely_ones(written):
     steps = [each["command"] for each in facts("today")["next"]]
     assert steps == [
         "commonplace model fetch",  # no weights are here
-        "commonplace todo --ref 1 --done",
+        "commonplace todo --done 1",
         "commonplace web",
     ]
 

@@ -150,7 +150,7 @@ def _usual_steps(
         yield NextStep("import", "bring in what is here")
         return
     if has_todo:
-        yield NextStep("todo --ref 1 --done", "tick the first to-do")
+        yield NextStep("todo --done 1", "tick the first to-do")
     if new:
         things = counted(new, "new thing", "new things")
         step = NextStep("today --seen", f"{things}, read above")
