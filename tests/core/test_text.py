@@ -9,6 +9,7 @@ from tests.cases import cases
 
 from commonplace.core.text import (
     Term,
+    asked_spans,
     counted_entries,
     excerpt,
     first_words,
@@ -46,6 +47,24 @@ def test_a_query_becomes_its_distinct_terms(query, terms):
 def test_a_lone_cjk_character_is_a_prefix():
     """The index holds pairs, so one character must match the beginning of one."""
     assert query_terms("猫") == [Term("猫", prefix=True)]
+
+
+@cases(
+    ("query", "terms"),
+    [
+        ("the lam* light", [Term("lam", prefix=True), Term("light")]),
+        ("The*", [Term("the", prefix=True)]),
+        ("*lam lam** la*m 2*3", [Term("lam"), Term("la"), Term("m"), Term("2"), Term("3")]),
+    ],
+)
+def test_a_word_that_ends_in_a_star_is_a_prefix(query, terms):
+    """Where nothing follows the star: it is no sign of arithmetic, of Markdown or of a pattern."""
+    assert query_terms(query) == terms
+
+
+def test_the_forms_of_a_prefix_are_all_words_that_begin_so():
+    """They are marked in an answer as those of a whole word are."""
+    assert asked_spans("a lamp, lambs and a clam", "lam*") == [(2, 6), (8, 13)]
 
 
 def test_cjk_text_is_indexed_as_pairs_and_the_last_character():

@@ -33,6 +33,7 @@ _CJK = (
 )
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 _WORD = re.compile(r"\w+")
+_ASKED_WORD = re.compile(r"(\w+)(\*(?!\S))?")
 _STEM, _ENDING = 4, 3
 """The shortest beginning and the longest ending of two forms of a word."""
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -118,21 +119,22 @@ def names_time(text: str) -> bool:
 def query_terms(query: str, *, limit: int = 64) -> list[Term]:
     """The distinct terms of a question, in its order; stop words go unless nothing else is left.
 
-    Those are of the language that it is asked in. A lone CJK character becomes a prefix, since the
-    index holds pairs.
+    Those are of the language that it is asked in. A word that ends in `*` is a prefix; so is a lone
+    CJK character, since the index holds pairs.
     """
     terms: dict[Term, None] = {}
     stops: dict[Term, None] = {}
     composed = unicodedata.normalize("NFC", well_formed(query).replace("\0", " "))
-    words = _WORD.findall(_CJK_RUN.sub(lambda run: f" {run.group()} ", composed))
-    stop_words = stop_words_of(word.casefold() for word in words)
-    for word in words:
+    words = _ASKED_WORD.findall(_CJK_RUN.sub(lambda run: f" {run.group()} ", composed))
+    stop_words = stop_words_of(word.casefold() for word, _ in words)
+    for word, star in words:
         if _CJK_RUN.fullmatch(word):
             for pair in _pairs(word):
                 terms[Term(pair, prefix=len(pair) == 1)] = None
             continue
         folded = word.casefold()
-        (stops if folded in stop_words else terms)[Term(folded)] = None
+        is_stop = folded in stop_words and not star
+        (stops if is_stop else terms)[Term(folded, prefix=bool(star))] = None
     return list(terms or stops)[:limit]
 
 
@@ -290,20 +292,23 @@ def nearest(name: str, known: list[str]) -> str:
 
 def asked_spans(text: str, about: str) -> list[tuple[int, int]]:
     """Where the words of a question stand in a text, in any of their forms, as [start, end)."""
-    asked = {term.text for term in query_terms(about)} if about else set()
+    asked = query_terms(about) if about else ()
     if not asked:
         return []
     return [
         found.span()
         for found in _WORD.finditer(text)
-        if any(_is_form_of(found[0].casefold(), other) for other in asked)
+        if any(_is_form_of(found[0].casefold(), term) for term in asked)
     ]
 
 
-def _is_form_of(word: str, other: str) -> bool:
-    """Whether two words look like one, but for an ending: `deploys` and `deployed`."""
+def _is_form_of(word: str, term: Term) -> bool:
+    """Whether a word looks like a term, but for an ending: `deploys` and `deployed`."""
+    other = term.text
+    if word == other or (term.prefix and word.startswith(other)):
+        return True
     same = max(_STEM, max(len(word), len(other)) - _ENDING)
-    return word == other or (len(word) >= same and word[:same] == other[:same])
+    return len(word) >= same and word[:same] == other[:same]
 
 
 def json_kind(value: object) -> str:

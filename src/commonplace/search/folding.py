@@ -129,6 +129,8 @@ def _beginnings(question: str) -> Iterator[re.Pattern[str]]:
         word = term.text
         if not word.isascii():  # runs of CJK have no word's edge inside
             yield re.compile(re.escape(word))
+        elif term.prefix:
+            yield re.compile(rf"\b{re.escape(word)}")
         elif len(word) <= _SHORTEST:
             yield re.compile(rf"\b{re.escape(word)}\b")
         else:

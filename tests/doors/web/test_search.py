@@ -40,6 +40,23 @@ def test_words_are_marked(filled):
     assert "<mark>deployed</mark> the api to staging" in page.text
 
 
+def test_as_one_types_half_a_word_finds_the_whole(filled):
+    """The last word alone, and not where a time is asked for: both mean what they say."""
+    filled.call("chronicle", "add_entry", message="painted the lamp of the pier")
+    typed = {"sec-fetch-dest": "empty"}
+    browser = filled.browser()
+    page = browser.get("/search", params={"q": "lam"}, headers=typed)
+    assert "painted the <mark>lamp</mark> of the pier" in page.text
+    assert "Weak match" not in page.text
+    assert "<mark>lamp</mark>" not in browser.get("/search", params={"q": "lam"}).text
+    assert (
+        "<mark>lamp</mark>"
+        not in browser.get("/search", params={"q": "lam pier"}, headers=typed).text
+    )
+    page = browser.get("/search", params={"q": "what did I do in April 2026"}, headers=typed)
+    assert "Friday, 10 April 09:00 chronicle: left Postgres for SQLite" in words_of(page)
+
+
 def test_why_a_hit_was_found(filled):
     """The legs as a bar with its figures, and in words."""
     page = search(filled, q="postgres")

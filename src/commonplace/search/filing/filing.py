@@ -23,6 +23,7 @@ from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.leases import Lease
 from commonplace.core.ports import Erasing, Forgetting, KeepsVectors
+from commonplace.core.text import counted_entries
 from commonplace.core.values import Drop, Put, Unencoded
 from commonplace.search import policy
 from commonplace.search.filing.batches import (
@@ -548,7 +549,7 @@ class Filing:
             self._log_failure("Making vectors stopped", exc)
             return False
         if made:
-            _log.info("Made the vectors of %d entries.", made)
+            _log.info("Made the vectors of %s.", counted_entries(made))
         return self._all_made
 
     def _encode_missing(self, encoder: Encoder, progress: Callable[[int, int], None] | None) -> int:

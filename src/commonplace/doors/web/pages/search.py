@@ -5,6 +5,7 @@ All that a search depends on stands in its address, so the same link asks the sa
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -17,7 +18,8 @@ from msgspec.structs import replace
 from commonplace.core.clock import to_local
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import ListsScopes
-from commonplace.core.text import EXCERPT_STEP, excerpt, excerpt_start, opening
+from commonplace.core.stop_words import STOP_WORDS
+from commonplace.core.text import EXCERPT_STEP, excerpt, excerpt_start, names_time, opening
 from commonplace.core.values import Filter
 from commonplace.doors.web.pages.entry import split_head
 from commonplace.doors.web.visit import WebPage
@@ -52,6 +54,8 @@ FOLDED, MOST_FOLDED = 5, 40
 MOST_LISTED = 200
 """Projects and tags that a filter lists, the most used tags first."""
 
+_LAST_WORD = re.compile(r"\w{2,}$")
+
 _NOWHERE = "\0"
 """A scope in which nothing was ever written."""
 
@@ -71,6 +75,15 @@ class _Form(Struct, frozen=True, kw_only=True):
     as_of: str
     limit: int
     start: int
+    is_typed: bool
+
+    @property
+    def asked(self) -> str:
+        """The question; while it is typed, its last word stands for all that begin so."""
+        half = _LAST_WORD.search(self.q) if self.is_typed else None
+        if half is None or half[0].casefold() in STOP_WORDS or names_time(self.q):
+            return self.q
+        return f"{self.q}*"
 
     @property
     def phrase(self) -> str:
@@ -160,6 +173,7 @@ def _read(visit: Visit) -> _Form:
         as_of=visit.value("as_of"),
         start=visit.number("start", most=MOST_RANKED),
         limit=visit.number("n", most=LIMITS[-1]) or LIMITS[0],
+        is_typed=not visit.is_read,
     )
 
 
@@ -220,11 +234,11 @@ def _page(
     A deeper search may order hits differently. So the first page is a search for as many hits as it
     shows, and all later pages are cut from one search of full depth, less the hits of the first.
     """
-    done = service.recall(form.q, when=form.phrase, within=within, limit=form.limit + 1)
+    done = service.recall(form.asked, when=form.phrase, within=within, limit=form.limit + 1)
     hits = done.found.hits
     if form.start:
         shown = {hit.doc.ref for hit in hits[: form.limit]}
-        deep = service.recall(form.q, when=form.phrase, within=within, limit=MOST_RANKED)
+        deep = service.recall(form.asked, when=form.phrase, within=within, limit=MOST_RANKED)
         rest = [hit for hit in deep.found.hits if hit.doc.ref not in shown]
         hits = (*hits[: form.limit], *rest)
     end = form.start + form.limit
