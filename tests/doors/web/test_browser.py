@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from server.tests.http_world import token_for
+from tests.doors.web.web_world import box_of
 from tests.journals.transcripts.sessions import said
 from tests.patience import PATIENCE_S
 
@@ -365,7 +366,7 @@ def test_a_stranger_corrects_and_forgets(serve, chromium):
         page.locator("a.open").first.click()
         page.get_by_role("link", name="Correct").click()
         box = page.get_by_label("Text")
-        assert box.bounding_box()["width"] > 300  # not as narrow as its label
+        assert box_of(box)["width"] > 300  # not as narrow as its label
         box.fill("deployed part seven")
         page.get_by_role("button", name="Save").click()
         expect(page.locator("article")).to_contain_text("deployed part seven")
@@ -491,8 +492,7 @@ def test_a_clash_is_settled(serve, chromium, clashing, script, width):
         if script:
             assert violations(page) == []
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-        beside = sides.nth(0).bounding_box()["y"] == sides.nth(1).bounding_box()["y"]
-        assert beside == (width > 360)
+        assert (box_of(sides.nth(0))["y"] == box_of(sides.nth(1))["y"]) == (width > 360)
         box = page.get_by_label("What holds from now on")
         expect(box).to_have_value("Port 81, <i>bob</i>.")
         page.get_by_role("link", name="Begin with this text").click()
@@ -546,14 +546,14 @@ def test_charts_on_a_phone(serve, chromium):
     fill(100)
     served = serve()
     with opened(chromium, served, viewport={"width": 360, "height": 800}) as page:
-        box = page.locator(".heatmap rect").last.bounding_box()
+        box = box_of(page.locator(".heatmap rect").last)
         assert 0 < box["x"] < 360
         assert box["width"] > 8
         visit(page, served, "/calendar/2026-10")
-        box = page.locator("table.month td a").last.bounding_box()
+        box = box_of(page.locator("table.month td a").last)
         assert box["x"] + box["width"] <= 360
         visit(page, served, "/chronicle/figure?q=deployed")
-        assert page.get_by_label("Words").bounding_box()["height"] < 60
+        assert box_of(page.get_by_label("Words"))["height"] < 60
 
 
 def test_on_paper(serve, chromium):

@@ -17,6 +17,7 @@ from tests.doors.web.test_browser import (  # noqa: F401  fixtures
     violations,
     visit,
 )
+from tests.doors.web.web_world import box_of
 
 try:
     from playwright.sync_api import expect
@@ -132,6 +133,6 @@ def test_what_another_tab_wrote_stands_beside_what_was_typed(serve, chromium):
         mine, other = page.get_by_label("Text"), page.locator("pre.plain")
         expect(mine).to_have_value("what I typed")
         expect(other).to_have_text("another text")
-        assert mine.bounding_box()["x"] + mine.bounding_box()["width"] <= other.bounding_box()["x"]
+        assert box_of(mine)["x"] + box_of(mine)["width"] <= box_of(other)["x"]
         page.get_by_role("button", name="Save").click()
         expect(page.locator("h1")).to_have_text("what I typed")

@@ -16,6 +16,7 @@ from tests.doors.web.test_browser import (  # noqa: F401  fixtures
     violations,
     visit,
 )
+from tests.doors.web.web_world import box_of
 
 from commonplace.config.settings import user_file
 from commonplace.journals.memory.records import RecordDraft
@@ -129,7 +130,7 @@ def test_a_year_on_a_phone(serve, chromium):
     with opened(chromium, served, viewport={"width": 360, "height": 800}) as page:
         visit(page, served, "/calendar/2026")
         page.locator(".newest").evaluate("each => each.scrollTo(-each.scrollWidth, 0)")
-        assert page.locator(".heatmap text").first.bounding_box()["x"] >= 0
+        assert box_of(page.locator(".heatmap text").first)["x"] >= 0
 
 
 @pytest.mark.parametrize("script", [True, False])
@@ -165,7 +166,7 @@ def test_a_row_on_a_phone(serve, chromium):
         row = page.locator("main .rows > li").first
         words, about = row.locator(".text"), row.locator(".who")
         expect(about).to_have_text("release")
-        assert about.bounding_box()["y"] >= words.bounding_box()["y"] + 18
+        assert box_of(about)["y"] >= box_of(words)["y"] + 18
         expect(row.get_by_role("link", name="Correct")).to_be_hidden()
         row.locator("time").tap()
         expect(row.get_by_role("link", name="Correct")).to_be_visible()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from starlette.testclient import TestClient
+from tests.patience import until
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
@@ -84,3 +85,15 @@ def words_of_html(text):
     """The words of a piece of HTML, likewise."""
     words = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split())
     return re.sub(r" ([.,;:])", r"\1", words)  # as it stands behind a link
+
+
+def box_of(locator):
+    """Where an element stands; waits while a fresh part of the page takes the place of the old."""
+    boxes = []
+
+    def is_there():
+        boxes[:] = [locator.bounding_box()]
+        return boxes[0]
+
+    until(is_there, "an element to stand on the page")
+    return boxes[0]
