@@ -300,6 +300,7 @@ class OwnerContext(ABC):
             is_borne_out=self._is_borne_out,
             shown=self.shared.screen.shown,
             of_others=lambda: self._former_of_others(owner),
+            drop_drafts=lambda refs: self._drop_drafts(owner, refs),
         )
 
     def _former_of_others(self, owner: str) -> list[FormerFiles]:
@@ -310,6 +311,16 @@ class OwnerContext(ABC):
             FormerFiles(folder / FOLDER, prepare=lambda: None, journals=self.shared.common_journals)
             for folder in self.shared.folders_of_others(owner)
         ]
+
+    def _drop_drafts(self, owner: str, refs: Sequence[str]) -> None:
+        """Drop what owners are typing on the page in place of entries of this one, which go."""
+        from commonplace.core.former_texts import journal_of
+        from commonplace.verbs.today.draft import FOLDER, drop_of
+
+        drop_of(self.shared.folder_of(owner) / FOLDER, refs)
+        common = [ref for ref in refs if journal_of(ref) in self.shared.common_journals]
+        for folder in self.shared.folders_of_others(owner) if common else ():
+            drop_of(folder / FOLDER, common)
 
     def _is_borne_out(self) -> bool:
         return self.present.is_borne_out()

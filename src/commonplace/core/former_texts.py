@@ -183,6 +183,7 @@ class FormerTexts:
         shown: Gives a text without its secrets: one that has any is not kept.
         of_others: Gives what keeps those of other owners, of the entries that they share with
             this one: what is dropped here is dropped there.
+        drop_drafts: Erases what is being typed in place of entries that go.
     """
 
     def __init__(
@@ -195,9 +196,11 @@ class FormerTexts:
         is_borne_out: Callable[[], bool],
         shown: Callable[[str], str],
         of_others: Callable[[], Iterable[KeepsFormerTexts]] = tuple,
+        drop_drafts: Callable[[Sequence[str]], object] = tuple,
     ) -> None:
         self.files = files
         self.of_others = of_others
+        self._drop_drafts = drop_drafts
         self.keep_days = keep_days
         self._servers = {journal: cache(open_one) for journal, open_one in servers.items()}
         self._moved: set[str] = set()
@@ -238,7 +241,7 @@ class FormerTexts:
             if who.keeps and self.keep_days and self._is_clean(text, more):
                 kept = self._keep(ref, version, text, more, who)
             else:
-                self.drop([ref])
+                self._drop([ref])
 
             def note(made: str) -> None:
                 if kept is None:
@@ -308,7 +311,14 @@ class FormerTexts:
             store.remove([former.id])
 
     def drop(self, refs: Sequence[str]) -> None:
-        """Erase all of these entries, and what a killed edit left. Raises: Unavailable, Denied."""
+        """Erase all of entries that go, what a killed edit left, and what is being typed of them.
+
+        Raises: Unavailable, Denied.
+        """
+        self._drop(refs)
+        self._drop_drafts(refs)
+
+    def _drop(self, refs: Sequence[str]) -> None:
         for files in (self.files, *self.of_others()):
             files.drop(refs)
         for journal, open_one in self._servers.items():

@@ -12,6 +12,7 @@ import pytest
 from tests.doors.web.web_world import NOW, WebWorld, csrf_of, words_of, words_of_html
 from tests.journals.transcripts.sessions import said
 
+from commonplace.core.former_texts import editing
 from commonplace.core.values import Filter
 from commonplace.doors.web.visit import Visit, Visitor
 
@@ -466,6 +467,22 @@ def test_nothing_stays_of_what_was_typed(world, browser, ref, way):
     else:
         plan = form_of(browser.get("/entry/forget", params={"ref": ref}))
         assert browser.post("/entry/forgotten", data=plan).status_code == 200
+    assert not [*world.app.page_draft().folder.iterdir()]
+
+
+@pytest.mark.parametrize("journal", CORRECTED)
+def test_nothing_stays_of_what_was_typed_of_an_entry_that_another_door_deletes(
+    world, browser, journal
+):
+    """An edit there that keeps no former text leaves it: the form says what changed since."""
+    ref = written(world, journal)
+    form = form_of(browser.get("/entry/edit", params={"ref": ref}))
+    browser.post("/entry/draft", data={**form, "text": "other words"})
+    with editing(keeps=False):
+        world.app.amend.edit(ref, world.app.amend.read_text(ref).text + " again")
+    (draft,) = world.app.page_draft().folder.iterdir()
+    assert b"other words" in draft.read_bytes()
+    world.app.amend.delete(ref)
     assert not [*world.app.page_draft().folder.iterdir()]
 
 

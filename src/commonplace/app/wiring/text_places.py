@@ -462,8 +462,8 @@ PLACES: tuple[TextPlace, ...] = (
         holds="what you are typing into the box of the page, until it is written, and into the"
         " forms of entries, until it is saved or left",
         paths=lambda owner: (owner.context.folder / draft.FOLDER,),
-        erased="writing or saving it, emptying the box, *Cancel*; `forget` of that entry, or where"
-        " it has words of the text",
+        erased="writing or saving it, emptying the box, *Cancel*; deleting that entry; `forget`,"
+        " also where it has words of the text",
         find=_page_draft_with,
         backup=True,
         writers=("verbs.today.draft",),

@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.files import regular_file, remove_file, replace_file
+from commonplace.core.files import regular_file, remove_file, replace_file, translated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
 FOLDER = "draft"
@@ -56,6 +56,14 @@ class DraftText(Struct, frozen=True, kw_only=True):
 def names_of(ref: str) -> Sequence[str]:
     """The files of what is being typed into the forms of an entry, there or not."""
     return [_name_of(ref, act) for act in CORRECTIONS]
+
+
+def drop_of(folder: Path, refs: Iterable[str]) -> None:
+    """Remove what is being typed into the forms of entries that go. Raises: Unavailable, Denied."""
+    with translated(folder), suppress(FileNotFoundError):
+        there = {*os.listdir(folder)}
+        for name in there.intersection(name for ref in refs for name in names_of(ref)):
+            remove_file(folder / name)
 
 
 def _name_of(ref: str, act: str) -> str:

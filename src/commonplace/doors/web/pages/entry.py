@@ -17,7 +17,7 @@ from commonplace.journals.private.format import is_category
 from commonplace.journals.private.markdown import split_frontmatter, split_sections
 from commonplace.journals.timeline.entry import find_rollup_key
 from commonplace.verbs.amend import Field
-from commonplace.verbs.today.draft import CORRECTIONS, DraftText
+from commonplace.verbs.today.draft import DraftText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -285,17 +285,9 @@ def ask_delete(visit: Visit) -> WebPage:
 
 
 def delete(visit: Visit) -> Redirect:
-    """Delete an entry for good, and what was being typed of it."""
+    """Delete an entry for good."""
     done = visit.app.amend.delete(ref_of(visit), expected=visit.value("version"))
-    _drop_drafts(visit, done.ref)
     return Redirect(to=visit.url("home"), notes=(f"Deleted {done.ref}.", *done.notes))
-
-
-def _drop_drafts(visit: Visit, ref: str) -> None:
-    """Drop what was being typed of an entry that was deleted."""
-    for act in CORRECTIONS:
-        with suppress(CommonplaceError):
-            visit.app.page_draft().of_entry(ref, act).drop()
 
 
 def ask_undo(visit: Visit) -> WebPage:
@@ -320,7 +312,6 @@ def undo(visit: Visit) -> Redirect:
     """Take back the last edit of an entry, or the entry that superseded another."""
     done = visit.app.amend.undo(ref_of(visit), expected=visit.value("version"))
     if done.act == "deleted":
-        _drop_drafts(visit, done.ref)
         return Redirect(to=visit.url("home"), notes=(f"Deleted {done.ref}.", *done.notes))
     notes = ("The last edit is taken back.", *done.notes)
     return Redirect(to=visit.url("entry", ref=done.ref), notes=notes)
