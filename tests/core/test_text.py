@@ -54,6 +54,8 @@ def test_a_lone_cjk_character_is_a_prefix():
     [
         ("the lam* light", [Term("lam", prefix=True), Term("light")]),
         ("The*", [Term("the", prefix=True)]),
+        ("the *glow* of *the sea*", [Term("glow"), Term("sea")]),
+        ("*is* the *light* lam*", [Term("light"), Term("lam", prefix=True)]),
         ("*lam lam** la*m 2*3", [Term("lam"), Term("la"), Term("m"), Term("2"), Term("3")]),
     ],
 )

@@ -34,6 +34,7 @@ _CJK = (
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 _WORD = re.compile(r"\w+")
 _ASKED_WORD = re.compile(r"(\w+)(\*(?!\S))?")
+_EMPHASIS = re.compile(r"(?<!\w)\*(?=\w)([^*]*)\*(?!\S)")
 _STEM, _ENDING = 4, 3
 """The shortest beginning and the longest ending of two forms of a word."""
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -119,13 +120,14 @@ def names_time(text: str) -> bool:
 def query_terms(query: str, *, limit: int = 64) -> list[Term]:
     """The distinct terms of a question, in its order; stop words go unless nothing else is left.
 
-    Those are of the language that it is asked in. A word that ends in `*` is a prefix; so is a lone
-    CJK character, since the index holds pairs.
+    Those are of the language that it is asked in. A word that ends in `*` is a prefix, unless
+    Markdown stresses it by two; so is a lone CJK character, since the index holds pairs.
     """
     terms: dict[Term, None] = {}
     stops: dict[Term, None] = {}
     composed = unicodedata.normalize("NFC", well_formed(query).replace("\0", " "))
-    words = _ASKED_WORD.findall(_CJK_RUN.sub(lambda run: f" {run.group()} ", composed))
+    plain = _EMPHASIS.sub(r"\1", composed)
+    words = _ASKED_WORD.findall(_CJK_RUN.sub(lambda run: f" {run.group()} ", plain))
     stop_words = stop_words_of(word.casefold() for word, _ in words)
     for word, star in words:
         if _CJK_RUN.fullmatch(word):
