@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from tests.doors.terminal import facts, run
@@ -107,6 +108,16 @@ def test_many_to_dos_are_told_to_go_on():
     for number in range(21):
         facts("todo", f"paint boat {number}")
     assert "`commonplace memory list todo` lists all" in run("todo").stdout
+
+
+def test_a_model_is_given_the_same_to_dos_in_the_same_order():
+    """What is open first, and no more of them than a person is shown."""
+    kept = [facts("todo", f"paint boat {number}")["ref"] for number in range(21)]
+    facts("todo", "--done", kept[-1])
+    listed = [each["ref"] for each in facts("todo")["items"]]
+    given = run("todo", "--format", "model").stdout
+    assert re.findall(r"^`{3,}(memory:\S+)$", given, re.MULTILINE) == listed
+    assert listed == kept[-2::-1]
 
 
 def test_every_kind_can_be_saved():

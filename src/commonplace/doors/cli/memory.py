@@ -32,13 +32,14 @@ from commonplace.doors.cli.output import show, show_list, show_written
 from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, is_number, whole_ref
 from commonplace.doors.cli.verb_commands import verb_options
 from commonplace.journals.memory.entry import FIELDS, parse_kind
-from commonplace.journals.memory.records import KINDS
+from commonplace.journals.memory.records import KINDS, Records, Todo
 from commonplace.verbs.answers import one_line
-from commonplace.verbs.memory.lines import stats_answer
+from commonplace.verbs.memory.lines import list_answer, stats_answer
 from commonplace.verbs.memory.service import MemoryService
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import tzinfo
 
     from commonplace.app import App
 
@@ -135,18 +136,19 @@ def todo(words: tuple[str, ...], user: str | None, as_json: bool, **given: Any) 
         show_written(_in_words(_save("todo", words, user, given)), as_json)
         return
     with memory_of(user, with_encoder=False) as service:
-        tool = service.write_toolset(lambda: service).tool("memory_list")
-        show_list(_open_first(tool.call({"kind": "todo", "limit": _LOOKED_AT})), as_json)
+        listed = service.list_records("todo", limit=_LOOKED_AT)
+        show_list(_open_first(listed, service.zone), as_json)
 
 
-def _open_first(listed: Answer) -> Answer:
+def _open_first(listed: Records, zone: tzinfo) -> Answer:
     """The newest to-dos, what is open before what is done."""
-    records = sorted(listed.facts["records"], key=lambda each: bool(each["done"]))
-    is_cut = len(records) > _SHOWN or listed.facts["cursor"]
+    records = sorted(listed.records, key=lambda each: isinstance(each, Todo) and each.done)
+    shown = list_answer(Records(records=tuple(records[:_SHOWN])), "todo", zone)
+    is_cut = len(records) > _SHOWN or listed.cursor
     more = "`commonplace memory list todo` lists all of them, a page at a time."
     notes = [f"These are {_SHOWN} of the newest. {more}"] if is_cut else []
-    facts = {"count": len(records[:_SHOWN]), "records": records[:_SHOWN], "notes": notes}
-    said = listed.text if records else "There is no to-do. Keep one: `commonplace todo WORDS`."
+    said = shown.text if records else "There is no to-do. Keep one: `commonplace todo WORDS`."
+    facts = {"count": shown.facts["count"], "records": shown.facts["records"], "notes": notes}
     return Answer(text="\n\n".join([said, *notes]), facts=facts)
 
 
