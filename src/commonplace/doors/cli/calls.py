@@ -78,9 +78,11 @@ def opened(
 def _within() -> TimesWithin:
     """Whether the running command may show memories; a database is not connected to for others."""
     context = click.get_current_context(silent=True)
-    while context and context.parent and context.parent.parent:
+    if context is None:
+        return "all"
+    while context.parent and context.parent.parent:
         context = context.parent
-    name, root = (context.info_name or "", context.find_root().command) if context else ("", None)
+    name, root = context.info_name or "", context.find_root().command
     name = root.own_name(name) if isinstance(root, Frame) else name
     return "file" if name in {*WITHOUT_MEMORY, *_OF_CHRONICLE} else "all"
 

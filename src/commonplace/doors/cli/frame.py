@@ -193,7 +193,7 @@ class Frame(click.Group):
             found, command, rest = super().resolve_command(ctx, [name, *args[1:]])
             if command is not None and name != typed:
                 command.epilog = _example(self.table[name], typed)
-            return found if name == typed else typed, command, rest
+            return found and typed, command, rest
         raise click.UsageError(f"No such command: {name}.{self._guess(name, ctx)}", ctx)
 
     def own_name(self, typed: str) -> str:
