@@ -287,7 +287,7 @@ class DatabaseSettings(Struct, frozen=True, kw_only=True):
 
 
 class ServeSettings(Struct, frozen=True, kw_only=True):
-    """How many users are served over HTTP."""
+    """Limits, metrics and audit of what serves users over HTTP."""
 
     per_second: float = row(
         "COMMONPLACE_SERVE_PER_SECOND",
