@@ -75,13 +75,16 @@ def on_terminal(*words, typed="", env=None, out=subprocess.PIPE):
 
 
 @contextlib.contextmanager
-def one_terminal():
-    """A terminal for several short commands, each in a process of its own: a `Terminal`."""
+def one_terminal(commands=None):
+    """A terminal for several short commands, each in a process of its own: a `Terminal`.
+
+    commands: Where these come from, if not from those of the process of the tests.
+    """
     import pty
 
     primary, terminal = pty.openpty()
     try:
-        yield Terminal(primary, terminal)
+        yield Terminal(primary, terminal, commands or forked_commands())
     finally:
         os.close(primary)
         os.close(terminal)
@@ -90,8 +93,8 @@ def one_terminal():
 class Terminal:
     """Takes the words of a command, and gives its stdout; `code` is that of the last one."""
 
-    def __init__(self, primary, terminal):
-        self._primary, self._terminal = primary, terminal
+    def __init__(self, primary, terminal, commands):
+        self._primary, self._terminal, self._commands = primary, terminal, commands
         self.code = 0
 
     def __call__(self, *words, out=subprocess.PIPE, typed=b"", anew=False, env=None):
@@ -103,12 +106,12 @@ class Terminal:
         os.write(self._primary, typed)
         reading, writing = os.pipe()
         streams = (self._terminal, writing if out else self._terminal, self._terminal)
-        commands = forked_commands()
-        commands.start(*words, streams=streams, env={**os.environ, **(env or {})}, leads=anew)
+        environ = {**os.environ, **(env or {})}
+        self._commands.start(*words, streams=streams, env=environ, leads=anew)
         os.close(writing)
         with open(reading, "rb") as printed:
             said = printed.read()
-        self.code = commands.code()
+        self.code = self._commands.code()
         return said
 
     def shown(self):

@@ -5,16 +5,16 @@ Every line is the real command on a terminal, whose clock is that of the day.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from tests.doors.forked import DAYS_AHEAD, ForkedCommands
-from tests.doors.terminal import facts
+from tests.doors.terminal import facts, one_terminal
 
 pytestmark = [
     pytest.mark.long,
@@ -27,25 +27,18 @@ SECRET = "The chest lies under the third plank"
 class Person:
     """Someone at a terminal, who began on the next Monday at nine."""
 
-    def __init__(self, commands, primary, terminal):
+    def __init__(self, commands, terminal):
         now = datetime.now(UTC)
         monday = now + timedelta(days=7 - now.weekday())
         self._ahead = monday.replace(hour=9, minute=0) - now
         self._commands = commands
-        self._primary = primary
         self._terminal = terminal
 
     def types(self, *words, answer="", code=0):
         """What the terminal shows of a command, on which what it asks is answered so."""
-        os.write(self._primary, answer.encode())
-        self._commands.start(*words, streams=(self._terminal,) * 3, env=self._environment())
-        left = self._commands.code()
-        shown = b""
-        with contextlib.suppress(BlockingIOError):
-            while True:  # a read gives one buffer of it at most
-                shown += os.read(self._primary, 100_000)
-        text = shown.decode().replace("\r\n", "\n")
-        assert left == code, text
+        self._terminal(*words, out=None, typed=answer.encode(), env=self._environment())
+        text = self._terminal.shown().decode().replace("\r\n", "\n")
+        assert self._terminal.code == code, text
         return text
 
     def lets_assistant_log(self, *messages):
@@ -69,21 +62,12 @@ class Person:
 @pytest.fixture
 def person(words_only, monkeypatch):
     """A new user, in a repository, at a terminal of eighty columns without colours."""
-    import pty
-
     for name, value in {"COLUMNS": "80", "LINES": "60", "NO_COLOR": "1"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("TERM", "xterm-256color")
     subprocess.run(["git", "init", "-q"], check=True)
-    commands = ForkedCommands(DAYS_AHEAD)
-    primary, terminal = pty.openpty()
-    os.set_blocking(primary, False)
-    try:
-        yield Person(commands, primary, terminal)
-    finally:
-        os.close(primary)
-        os.close(terminal)
-        commands.close()
+    with closing(ForkedCommands(DAYS_AHEAD)) as commands, one_terminal(commands) as terminal:
+        yield Person(commands, terminal)
 
 
 def part(shown, name):
