@@ -24,6 +24,7 @@ from commonplace.db.sqlite import BUSY_S, erase, snapshot, transaction, translat
 from commonplace.journals.chronicle.entry_stamps import EntryStamps, LocalWrites, SeenEvent
 from commonplace.journals.chronicle.event import (
     JOURNAL,
+    NEVER,
     SUPERSEDES,
     Mention,
     ambiguous_id,
@@ -83,7 +84,6 @@ SURVEYED = 10_000
 _LAYOUTS_KEPT = 16
 _log = logging.getLogger(__name__)
 _ABSENT = "absent"
-_NEVER = 10**21  # nanoseconds past the calendar's end
 _PAST_EVERY_ID = "\U0010ffff"
 
 
@@ -306,7 +306,7 @@ class ChronicleDatabase:
                 rows = conn.execute(layout.reading("newest_in_folders"), asked)
                 found = [*_readable_events(rows)]
             else:
-                timed = newest_first(conn, layout, _NEVER)
+                timed = newest_first(conn, layout, NEVER)
                 found = [event_of(x.row) for x in islice(timed, SURVEYED)]
                 links = {tag for event in found for tag in event.tags}
             return [*islice(held_of(found, project, links), limit)]

@@ -195,8 +195,11 @@ class EventQuery(Struct, frozen=True, kw_only=True):
     directory: str | None = None
 
 
-EVERYTHING = EventQuery(start=-(10**21), below=(10**21, 0))
-"""All entries: past both ends of the calendar, in nanoseconds."""
+NEVER = 10**21
+"""Past the calendar's end, in nanoseconds; its negative is before the beginning."""
+
+EVERYTHING = EventQuery(start=-NEVER, below=(NEVER, 0))
+"""All entries."""
 
 
 class UnlessSaid(Struct, frozen=True, kw_only=True):

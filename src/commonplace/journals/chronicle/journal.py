@@ -25,6 +25,7 @@ from commonplace.db.sqlite import BUSY_S
 from commonplace.journals.chronicle.database import ChronicleDatabase
 from commonplace.journals.chronicle.event import (
     JOURNAL,
+    NEVER,
     SUPERSEDES,
     UNKNOWN,
     Changes,
@@ -78,8 +79,6 @@ __all__ = [
 MOST_EVENTS = 10_000
 _IMPORTED_AT_ONCE = 500
 
-# Past the calendar's end, in nanoseconds.
-_NEVER = 10**21
 # Before every place of an instant.
 _FIRST = -(2**63) - 1
 # An instant in nanoseconds and a place, each within 64 bits or a little more.
@@ -331,7 +330,7 @@ class ChronicleJournal:
 
         Raises: Invalid, Unavailable.
         """
-        question = EventQuery(start=-_NEVER, below=(event.instant, event.place))
+        question = EventQuery(start=-NEVER, below=(event.instant, event.place))
         return next(iter(self._store.newest(1, question)), None), self._store.after(event)
 
     def list_events(
@@ -489,16 +488,16 @@ def author_here(environ: Mapping[str, str], *, hostname: str, directory: Path | 
 
 
 def _question(within: Interval | None) -> EventQuery:
-    end = to_instant(within.end) if within and within.end else _NEVER
+    end = to_instant(within.end) if within and within.end else NEVER
     return EventQuery(
-        start=to_instant(within.start) if within and within.start else -_NEVER,
+        start=to_instant(within.start) if within and within.start else -NEVER,
         below=(end, _FIRST),
     )
 
 
 def _bearing(tag: str, *, since: int) -> EventQuery:
     tags = TagFilter(required=frozenset({fold_tag(tag)}))
-    return EventQuery(start=since, below=(_NEVER, _FIRST), tags=tags)
+    return EventQuery(start=since, below=(NEVER, _FIRST), tags=tags)
 
 
 def _render_cursor(event: Event) -> str:

@@ -15,6 +15,7 @@ from commonplace.core.portable import PortableItem
 from commonplace.journals.chronicle.event import (
     JOURNAL,
     LONGEST_MESSAGE,
+    NEVER,
     SUPERSEDES,
     Event,
     EventDraft,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 5_000
 _WRITTEN_AT_ONCE = 500
-_FIRST = (-(10**21), 0)
+_FIRST = (-NEVER, 0)
 
 
 class PortableEvent(PortableItem, frozen=True, kw_only=True):
