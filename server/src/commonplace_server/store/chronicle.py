@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.core.errors import Conflict, Lost, NotFound
 from commonplace.core.expiring import is_revealed
@@ -158,10 +158,10 @@ class ChroniclePostgres:
         """Write entries in one transaction, less those whose id is taken; see the port."""
         with self._writing() as conn:
             with conn.pipeline():
-                asked = [conn.execute(query("add"), self._row(draft)) for draft in drafts]
+                asked = [conn.execute(query("add"), self._sent(draft)) for draft in drafts]
             rows = [each.fetchone() for each in asked]
         added = [
-            _written(draft, row[0])
+            _event_of(_row_of(draft, row[0]))
             for draft, row in zip(drafts, rows, strict=True)
             if row is not None
         ]
@@ -171,14 +171,14 @@ class ChroniclePostgres:
 
     def stamp_for(self, draft: EventDraft) -> str:
         """The stamp that an entry will have; see the port."""
-        return _written(draft, 0).stamp
+        return _event_of(_row_of(draft)).stamp
 
     def edit(self, wanted: str, changes: Changes, *, expected: str | None) -> Event:
         """Change an entry in place; see the port."""
         with self._writing() as conn:
             before = self._current(conn, wanted, expected)
             draft = changed(before, changes)
-            conn.execute(query("alter"), self._row(draft))
+            conn.execute(query("alter"), self._sent(draft))
             (row,) = self._read(conn, "of_id", id=before.id).fetchall()
             return _event_of(row)
 
@@ -216,9 +216,9 @@ class ChroniclePostgres:
                 there = self._matching(conn, unless.question, _AT_ONCE)
                 if (same := next(filter(unless.is_same, there), None)) is not None:
                     return same, True
-            row = conn.execute(query("add"), self._row(draft)).fetchone()
+            row = conn.execute(query("add"), self._sent(draft)).fetchone()
             if row is not None:
-                return _written(draft, row[0]), False
+                return _event_of(_row_of(draft, row[0])), False
             # What has expired holds its id until it is forgotten.
             known = self._read(conn, "of_id", id=draft.id, now=None).fetchone()
             assert known is not None
@@ -236,7 +236,7 @@ class ChroniclePostgres:
             link = later.supersedes.replace(f"{JOURNAL}:", SUPERSEDES, 1)
             tags = relinked(later, link, links[link])
             if tags != later.tags:
-                conn.execute(query("alter"), self._row(changed(later, Changes(tags=tags))))
+                conn.execute(query("alter"), self._sent(changed(later, Changes(tags=tags))))
 
     def _current(self, conn: Connection, wanted: str, expected: str | None) -> Event:
         """An entry that nobody else changes until the end. Raises: NotFound, Invalid, Conflict."""
@@ -293,23 +293,12 @@ class ChroniclePostgres:
     def _events(self, rows: Iterable[tuple[Any, ...]]) -> list[Event]:
         return [*map(_event_of, rows)]
 
-    def _row(self, draft: EventDraft) -> dict[str, object]:
-        tags, supersedes = _parted(draft.tags)
-        more = {"hostname": storable(draft.hostname), "username": storable(draft.username)}
-        return {
-            "owner": self._owner,
-            "id": storable(draft.id),
-            "at": from_instant(draft.instant),
-            "nanos": draft.instant % 1000,
-            # In whole seconds, as chronicle's own database has it: an export of either is the same.
-            "written_at": from_instant(draft.written // SECOND_NS * SECOND_NS),
-            "scope": storable(draft.directory),
-            "body": storable(draft.message),
-            "tags": Texts(tags),
-            "folded": Texts(dict.fromkeys(fold_tag(tag) for tag in _joined(tags, supersedes))),
-            "supersedes": supersedes,
-            "more": json.dumps(more, ensure_ascii=False),
-        }
+    def _sent(self, draft: EventDraft) -> dict[str, object]:
+        """What the queries that write an entry take."""
+        row = _row_of(draft)
+        folded = dict.fromkeys(map(fold_tag, _joined(row.tags, row.supersedes)))
+        lists = {"tags": Texts(row.tags), "folded": Texts(folded)}
+        return {**row._asdict(), **lists, "owner": self._owner}
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -320,6 +309,40 @@ class ChroniclePostgres:
     def _writing(self) -> Iterator[Connection]:
         with self._database.owner_transaction(self._owner) as conn:
             yield conn
+
+
+class _Row(NamedTuple):
+    """The parts of an entry, in the order in which `read` gives them."""
+
+    id: str
+    place: int
+    at: datetime
+    nanos: int
+    written_at: datetime
+    scope: str
+    body: str
+    tags: Sequence[str]
+    supersedes: str
+    more: str
+
+
+def _row_of(draft: EventDraft, place: int = 0) -> _Row:
+    """What is written of an entry. place: its place, where it has one."""
+    tags, supersedes = _parted(draft.tags)
+    more = {"hostname": storable(draft.hostname), "username": storable(draft.username)}
+    return _Row(
+        id=storable(draft.id),
+        place=place,
+        at=from_instant(draft.instant),
+        nanos=draft.instant % 1000,
+        # In whole seconds, as chronicle's own database has it: an export of either is the same.
+        written_at=from_instant(draft.written // SECOND_NS * SECOND_NS),
+        scope=storable(draft.directory),
+        body=storable(draft.message),
+        tags=tags,
+        supersedes=supersedes,
+        more=json.dumps(more, ensure_ascii=False),
+    )
 
 
 def _event_of(row: tuple[Any, ...]) -> Event:
@@ -342,16 +365,6 @@ def _event_of(row: tuple[Any, ...]) -> Event:
         place=place,
         written=written_apart(instant, to_instant(written.astimezone(UTC))),
     )
-
-
-def _written(draft: EventDraft, place: int) -> Event:
-    """What is read back of an entry that was just written."""
-    tags, supersedes = _parted(draft.tags)
-    more = json.dumps({"hostname": storable(draft.hostname), "username": storable(draft.username)})
-    at, written = from_instant(draft.instant), from_instant(draft.written // SECOND_NS * SECOND_NS)
-    identity, scope, body = map(storable, (draft.id, draft.directory, draft.message))
-    nanos = draft.instant % 1000
-    return _event_of((identity, place, at, nanos, written, scope, body, tags, supersedes, more))
 
 
 def _parted(tags: Iterable[str]) -> tuple[list[str], str]:
