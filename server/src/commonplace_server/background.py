@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Background(ABC):
@@ -29,3 +33,9 @@ class Background(ABC):
     @abstractmethod
     def _run(self) -> None:
         """Go on until `_stopping` is set."""
+
+    def _repeat(self, act: Callable[[], object], *, every_s: float) -> None:
+        """Do this again and again, so many seconds after it was done, until `_stopping` is set."""
+        while not self._stopping.is_set():
+            act()
+            self._stopping.wait(every_s)

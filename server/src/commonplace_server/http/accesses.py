@@ -97,6 +97,4 @@ class AccessUpkeep(Background):
                 _log.exception("Old accesses were not removed")
 
     def _run(self) -> None:
-        while not self._stopping.is_set():
-            self.drop()
-            self._stopping.wait(_EVERY_S)
+        self._repeat(self.drop, every_s=_EVERY_S)

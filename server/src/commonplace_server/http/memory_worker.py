@@ -29,14 +29,15 @@ class MemoryWork(Background):
         self._clock = clock
 
     def _run(self) -> None:
+        self._repeat(self._work, every_s=AGAIN_S)
+
+    def _work(self) -> None:
         from commonplace_server.wiring.memories import open_worker
 
-        while not self._stopping.is_set():
-            try:
-                with open_worker(self._shared, self._clock) as working:
-                    working.run(self._stopping)
-            except CommonplaceError as exc:
-                _log.warning("The worker of memory waits: %s", exc)
-            except Exception:  # noqa: BLE001  a thread's last line: answers go on without it
-                _log.exception("The worker of memory failed")
-            self._stopping.wait(AGAIN_S)
+        try:
+            with open_worker(self._shared, self._clock) as working:
+                working.run(self._stopping)
+        except CommonplaceError as exc:
+            _log.warning("The worker of memory waits: %s", exc)
+        except Exception:  # noqa: BLE001  a thread's last line: answers go on without it
+            _log.exception("The worker of memory failed")

@@ -79,9 +79,7 @@ class DatabaseWatch(Background):
             _log.warning("Not ready: %s", "; ".join(f"{x}: {said}" for x, said in unfit.items()))
 
     def _run(self) -> None:
-        while not self._stopping.is_set():
-            self.look()
-            self._stopping.wait(_EVERY_S)
+        self._repeat(self.look, every_s=_EVERY_S)
 
 
 class Readiness:

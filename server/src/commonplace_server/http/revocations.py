@@ -75,6 +75,4 @@ class RevocationSharing(Background):
             _log.exception("Revocations were not shared")
 
     def _run(self) -> None:
-        while not self._stopping.is_set():
-            self.share()
-            self._stopping.wait(EVERY_S)
+        self._repeat(self.share, every_s=EVERY_S)

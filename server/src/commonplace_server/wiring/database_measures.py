@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from commonplace.app.wiring.memory.wiring import memories_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from commonplace.app.process import ProcessContext
     from commonplace.config.table import Settings
+    from commonplace_server.records.backlog import MemoryBacklog
     from commonplace_server.wiring.memories import PostgresMemories
 
 _log = logging.getLogger(f"commonplace.{__name__}")
@@ -61,14 +63,15 @@ class WaitingWatch(Background):
 
     def _run(self) -> None:
         with open_backlog(self._settings) as backlog:
-            while not self._stopping.is_set():
-                try:
-                    waiting = backlog.waiting()
-                except CommonplaceError:
-                    waiting = None  # the worker's own log says why
-                except Exception:  # noqa: BLE001  a thread's last line: the next look may do
-                    _log.exception("What waits for the worker was not counted")
-                    waiting = None
-                with self._lock:
-                    self._waiting = waiting
-                self._stopping.wait(_EVERY_S)
+            self._repeat(partial(self._look, backlog), every_s=_EVERY_S)
+
+    def _look(self, backlog: MemoryBacklog) -> None:
+        try:
+            waiting = backlog.waiting()
+        except CommonplaceError:
+            waiting = None  # the worker's own log says why
+        except Exception:  # noqa: BLE001  a thread's last line: the next look may do
+            _log.exception("What waits for the worker was not counted")
+            waiting = None
+        with self._lock:
+            self._waiting = waiting

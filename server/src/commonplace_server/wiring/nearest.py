@@ -59,12 +59,13 @@ class _Updating(Background):
         self._every_s = every_s
 
     def _run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                for line in update_nearest(self._url):
-                    _log.info("%s", line)
-            except CommonplaceError as exc:
-                _log.warning("Indexes of large users were not updated: %s", exc)
-            except Exception:  # noqa: BLE001  a thread's last line: the next look may go well
-                _log.exception("Indexes of large users were not updated.")
-            self._stopping.wait(self._every_s)
+        self._repeat(self._update, every_s=self._every_s)
+
+    def _update(self) -> None:
+        try:
+            for line in update_nearest(self._url):
+                _log.info("%s", line)
+        except CommonplaceError as exc:
+            _log.warning("Indexes of large users were not updated: %s", exc)
+        except Exception:  # noqa: BLE001  a thread's last line: the next look may go well
+            _log.exception("Indexes of large users were not updated.")
