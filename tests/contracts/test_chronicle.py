@@ -6,9 +6,10 @@ import itertools
 from datetime import UTC
 
 import pytest
-from tests.contracts.chronicle_laws import NOW, ChronicleContract
+from tests.contracts.chronicle_laws import MINUTE, NOW, ChronicleContract
 
-from commonplace.core.expiring import is_revealed
+from commonplace.core.errors import NotFound
+from commonplace.core.expiring import is_revealed, revealed
 from commonplace.journals.chronicle.journal import Author, ChronicleJournal
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace_server.postgres.database import Postgres
@@ -55,9 +56,9 @@ class ServerWorld(FileWorld):
         super().__init__(folder, "database")
         self._database = Postgres(database.app_url, check=check_database)
 
-    def open(self, name="ann", **settings):
+    def open(self, name="ann", at=None, **settings):
         place = ChroniclePlace(path=self._folder / name, form=self._form)
-        store = ChroniclePostgres(self._database, owner=name, clock=self.clock)
+        store = ChroniclePostgres(self._database, owner=name, clock=at or self.clock)
         return self._made(place, store=store, **settings)
 
     def expire(self, ref):
@@ -103,3 +104,19 @@ class TestChroniclePostgres(ChronicleContract):
     def world(self, tmp_path, database, closing):
         closing.append(ServerWorld(tmp_path, database))
         return closing[-1]
+
+    @pytest.mark.parametrize("looks", range(5))
+    def test_what_expires_while_it_is_edited_is_edited_or_gone(self, world, looks):
+        """Whichever look at the time is the first after its end; what is answered is what is kept."""
+        ref = world.open().add_event("secret", at=NOW).event.ref
+        world.expire(ref)
+        before, after = NOW - MINUTE, NOW + MINUTE
+        times = itertools.chain([before] * looks, itertools.repeat(after))
+        mine = world.open(at=times.__next__)
+        try:
+            done = mine.edit_event(ref, message="altered")
+        except NotFound:
+            done = None
+        with revealed():
+            assert mine.read_event(ref).message == ("secret" if done is None else "altered")
+            assert done in {None, mine.read_event(ref)}

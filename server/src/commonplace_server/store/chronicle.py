@@ -179,8 +179,7 @@ class ChroniclePostgres:
             before = self._current(conn, wanted, expected)
             draft = changed(before, changes)
             conn.execute(query("alter"), self._sent(draft))
-            (row,) = self._read(conn, "of_id", id=before.id).fetchall()
-            return _event_of(row)
+            return _event_of(_row_of(draft, before.place))
 
     def delete(self, wanted: str, *, expected: str | None) -> Event:
         """Remove an entry; answers what it was; see the port."""
