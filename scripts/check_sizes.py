@@ -57,7 +57,7 @@ ROOMS = {
     "src/commonplace/verbs/memory": 1550,
     "src/commonplace/verbs/notebook": 2000,
     "src/commonplace/verbs/private": 1000,
-    "src/commonplace/verbs/recall": 1350,
+    "src/commonplace/verbs/recall": 1500,
     "src/commonplace/verbs/timeline": 2550,
     "src/commonplace/verbs/today": 800,
     "src/commonplace/verbs/transcripts": 1250,
