@@ -97,6 +97,7 @@ VALUES = {
     "database.worker_url": ["a", "b", "c", "d"],
     "database.admin_url": ["a", "b", "c", "d"],
     "debug": ["true", "false", "true", "false"],
+    "serve.address": ["http://a", "https://b/web", "http://127.0.0.1:1", "https://d"],
     "serve.per_second": ["1", "2", "3", "4.5"],
     "serve.at_once": ["1", "2", "3", "4"],
     "serve.drain_seconds": ["0", "2", "3", "4.5"],

@@ -287,8 +287,13 @@ class DatabaseSettings(Struct, frozen=True, kw_only=True):
 
 
 class ServeSettings(Struct, frozen=True, kw_only=True):
-    """Limits, metrics and audit of what serves users over HTTP."""
+    """Address, limits, metrics and audit of what serves users over HTTP."""
 
+    address: str | None = row(
+        "COMMONPLACE_SERVE_ADDRESS",
+        parse_url,
+        "Where users reach this server, `https://…`; the links of `connector` lead there.",
+    )
     per_second: float = row(
         "COMMONPLACE_SERVE_PER_SECOND",
         number_of(1, 100_000),
@@ -505,7 +510,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     toolsets: tuple[str, ...] = row(
         "COMMONPLACE_TOOLSETS",
         parse_toolsets,
-        "Which tools a client is offered: default, classic, all, or journals with commas between.",
+        "Which tools a client is offered: default, classic, connector, all, or names of journals.",
         default=(DEFAULT,),
         project="narrow",
     )

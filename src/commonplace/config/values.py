@@ -280,7 +280,7 @@ class OneOf:
 
 def parse_toolsets(value: object, origin: Origin) -> tuple[str, ...]:
     """Names with commas between, a list of them, or `all`."""
-    from commonplace.journals.table import CLASSIC
+    from commonplace.journals.table import BESIDE_ALL
 
     parts = value if isinstance(value, (list, tuple)) else parse_text(value, origin).split(",")
     names = [
@@ -289,7 +289,7 @@ def parse_toolsets(value: object, origin: Origin) -> tuple[str, ...]:
         if not isinstance(part, str) or part.strip()
     ]
     if set(names) == {"all"}:
-        return tuple(name for name in origin.toolsets if name != CLASSIC)
+        return tuple(name for name in origin.toolsets if name not in BESIDE_ALL)
     if "all" in names:
         raise Invalid(
             f"The toolset 'all' ({origin.name}) includes every other one.", hint="Use `all` alone."

@@ -130,7 +130,7 @@ class McpOffer:
             try:
                 tool = self._tool(name)
                 answer = tool.call(tool.without_null_words(arguments), sampler=model)
-                facts = answer.facts if with_facts else None
+                facts = answer.facts if with_facts or tool.is_json else None
             except MustAsk as exc:
                 return exc.result
             except CommonplaceError as exc:
@@ -139,7 +139,7 @@ class McpOffer:
                 _log.exception("Internal error in %s", name)
                 error = Internal(f"Internal error in {name}.", hint="Look into the log.")
                 return _failure(error, with_facts=with_facts)
-            return _result(text_for_model(answer), facts)
+            return _result(None if tool.is_json else text_for_model(answer), facts)
 
     def _tool(self, name: str) -> Tool:
         """The tool of a name. Raises: NotFound, which says where it is and what to do."""
@@ -300,18 +300,26 @@ def _failure(error: CommonplaceError, *, with_facts: bool) -> dict[str, Any]:
 
 
 def _result(
-    text: str, facts: Mapping[str, Any] | None, *, is_error: bool = False
+    text: str | None, facts: Mapping[str, Any] | None, *, is_error: bool = False
 ) -> dict[str, Any]:
     """A result of text alone, or with its facts as JSON beside the text; neither has a secret.
 
     The last step of this door: every answer and every error of a tool passes it. File names may
     hold bytes that are not UTF-8, which no writer of JSON takes.
+
+    Args:
+        text: None where the facts are the text as well: each of theirs is screened by itself, as
+            what is hidden in a text of JSON could take a quote of it along.
+        facts: None for a result of text alone.
+        is_error: Whether it says what went wrong.
     """
-    result: dict[str, Any] = {
-        "content": [{"type": "text", "text": well_formed(shown_now(text))}],
-        "isError": is_error,
-    }
+    shown = {}
     if facts is not None:
-        shown = mapped_texts(facts, shown_now)
-        result["structuredContent"] = json.loads(well_formed(json.dumps(shown, ensure_ascii=False)))
-    return result
+        screened = mapped_texts(facts, shown_now)
+        shown = {"structuredContent": json.loads(well_formed(_json(screened)))}
+    said = well_formed(shown_now(text)) if text is not None else _json(shown["structuredContent"])
+    return {"content": [{"type": "text", "text": said}], "isError": is_error, **shown}
+
+
+def _json(facts: Any) -> str:
+    return json.dumps(facts, ensure_ascii=False)

@@ -143,6 +143,9 @@ DEFAULT = "default"
 CLASSIC = "classic"
 """The toolset that lists what the programs and designs that the journals come from offer."""
 
+CONNECTOR = "connector"
+"""The toolset of the two tools, over all journals, that a connector of ChatGPT knows."""
+
 JOURNAL_NAMES = tuple(row.name for row in JOURNALS)
 
 FEEDS = tuple(row.name for row in JOURNALS if row.feeds)
@@ -163,5 +166,8 @@ def with_parts(toolsets: Sequence[str]) -> frozenset[str]:
 ALL_TOOLSETS = (DEFAULT, RECALL, *(x for row in JOURNALS for x in row.toolsets))
 """What `all` stands for: every tool that no other does the work of is listed once."""
 
-TOOLSETS = (*ALL_TOOLSETS, CLASSIC)
+BESIDE_ALL = (CLASSIC, CONNECTOR)
+"""The toolsets that `all` leaves out: what is in them is the work of others."""
+
+TOOLSETS = (*ALL_TOOLSETS, *BESIDE_ALL)
 """All names of toolsets."""

@@ -85,6 +85,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         listed: Whether a client is shown it; it can be called in any case.
         about: The journals it is about, before what its docstring says; empty where that says it.
         quotes: Whether its text holds stored text outside a fence; see `Answer.quoted_by`.
+        is_json: Whether its text is its facts as JSON and nothing else, as some clients read it.
         before: Called before each run; the notes that it gives are added to the answer.
         names_behind: Reads a name as it was shown, with marks for secrets, as the name itself.
         opens: Gives the object that `run` is a method of, its journal opened; None for a function.
@@ -102,6 +103,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     listed: bool = True
     about: str = ""
     quotes: bool = False
+    is_json: bool = False
     before: Callable[[], Sequence[str]] | None = None
     names_behind: Callable[[str], str] | None = None
     opens: Callable[[], object] | None = None

@@ -163,13 +163,20 @@ class RecallWiring:
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
-        return {"recall": self.toolset}
+        return {"recall": self.toolset, "connector": self.connector}
 
     def toolset(self) -> Toolset:
         """Its tools; making this opens nothing."""
         from commonplace.verbs.recall.tools import RecallTools
 
         return RecallTools.toolset(lambda: self.tools, self.status)
+
+    def connector(self) -> Toolset:
+        """The two tools that a connector knows; making this opens nothing."""
+        from commonplace.verbs.recall.connector import ConnectorTools
+
+        address = self._context.settings.serve.address or ""
+        return ConnectorTools.toolset(lambda: ConnectorTools(self.tools, address))
 
 
 def _unless_it_fails(read: Callable[[], _Read | None]) -> _Read | None:
