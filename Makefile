@@ -88,7 +88,7 @@ picture: $(READY) $(WEIGHTS)
 docs-pictures: $(READY) $(WEIGHTS) $(BROWSER)
 	$(BIN)/python scripts/make_page_pictures.py
 
-# The weights as a package without dependencies, which the extra `[model]` names.
+# The weights as a package without dependencies, which the core depends on.
 model-wheel: $(READY) $(WEIGHTS)
 	$(BIN)/python scripts/make_model_wheel.py
 
@@ -199,7 +199,7 @@ without = $(addprefix --no-emit-package ,$(shell cat requirements/$(1).unused))
 PINNED := --universal --generate-hashes --no-header --no-annotate --upgrade
 
 lock:
-	uv pip compile pyproject.toml server/pyproject.toml --extra dev $(PINNED) --no-emit-package commonplace-memory --python-version 3.11 -o requirements/dev.txt
+	uv pip compile pyproject.toml server/pyproject.toml --extra dev $(PINNED) --no-emit-package commonplace-memory --no-emit-package commonplace-model-minilm --python-version 3.11 -o requirements/dev.txt
 	echo jrnl | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/jrnl.txt
 	echo basic-memory | uv pip compile - $(PINNED) --python-version 3.12 $(call without,basic-memory) -o requirements/basic-memory.txt
 	@# A sqlite3 that may load extensions, which that of many Pythons may not.

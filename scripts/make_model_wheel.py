@@ -27,7 +27,7 @@ def main() -> int:
         if isinstance(weights, Missing):
             print(f"{weights.located} Or run `make .venv/.weights`.")
             return 1
-        ours = next(package for package in MINILM.packages if package.extra)
+        ours = next(package for package in MINILM.packages if package.ours)
         project = Path(temp, "project")
         shutil.copytree(PROJECT, project, ignore=shutil.ignore_patterns("__pycache__"))
         folder = project / ours.module / ours.folder

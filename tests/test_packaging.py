@@ -14,6 +14,8 @@ PACKAGES = {".": "commonplace", **BESIDE}
 IMPORTED = {"pyyaml": {"yaml"}, "markdown-it-py": {"markdown_it"}, "backports.zstd": {"backports"}}
 """What is imported of a distribution, where that is not its name."""
 OURS = {"commonplace-memory"}
+ONLY_DATA = {"tzdata", "commonplace-model-minilm"}
+"""What is found where it lies, and imported by no line of ours."""
 
 
 def project(folder):
@@ -42,7 +44,7 @@ def imported(folder):
 @pytest.mark.parametrize("folder", PACKAGES)
 def test_each_depends_on_what_it_imports_and_on_nothing_else(folder):
     """Nothing is installed for one person that only a server needs."""
-    needed = names(project(folder)["dependencies"]) - OURS - {"tzdata"}
+    needed = names(project(folder)["dependencies"]) - OURS - ONLY_DATA
     modules = {x for each in needed for x in IMPORTED.get(each, {each.replace("-", "_")})}
     assert imported(folder) == modules
 

