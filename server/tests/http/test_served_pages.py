@@ -13,7 +13,7 @@ from tests.doors.web.web_world import ADDRESS, NOW, csrf_of, words_of
 from tests.journals.transcripts.sessions import said
 
 from commonplace.app import Apps
-from commonplace.config.settings import read_settings, user_file
+from commonplace.config.settings import parse_setting, read_settings, user_file
 from commonplace.doors.web.guard import LONGEST_KEY, PageLimits
 from commonplace.doors.web.table import PAGES
 from commonplace_server.http.limits import Limits, RateLimiter
@@ -173,6 +173,31 @@ def test_a_token_of_some_tools_opens_no_page(world):
     """Pages show more than its tools do."""
     _, text = world.tokens.create("ann", toolsets=["memory"])
     assert world.stranger().post("/web/enter", data={"key": text}).status_code == 403
+
+
+def test_a_token_of_all_tools_opens_the_pages(world):
+    """Named one by one, they are all that pages show."""
+    ann = world.browser("ann", toolsets=parse_setting("toolsets", "all"))
+    assert ann.get("/web/").status_code == 200
+
+
+def test_why_a_token_is_refused_is_said_to_who_has_it(world):
+    """Its state or its limits; of one that is none, nothing more."""
+    over, expired = world.tokens.create("ann", expires_at=NOW + timedelta(hours=1))
+    gone, revoked = world.tokens.create("ann")
+    world.tokens.revoke(gone.id)
+    _, narrow = world.tokens.create("ann", toolsets=["memory", "recall"])
+    _, measuring = world.tokens.create("ann", scopes=["metrics"])
+    world.clock.at = over.expires_at
+    for text, why in [
+        (expired, "This token has expired."),
+        (revoked, "This token was revoked."),
+        (narrow, "kept to memory, recall, and pages show everything. Use one without --toolsets"),
+        (measuring, "This token opens no journal."),
+        (f"{revoked[:-1]}{'a' if revoked[-1] != 'a' else 'b'}", "link or token is not valid."),
+    ]:
+        answer = world.stranger().post("/web/enter", data={"key": text})
+        assert (answer.status_code, why in words_of(answer)) == (403, True), answer.text
 
 
 def test_a_token_that_may_only_read(world):

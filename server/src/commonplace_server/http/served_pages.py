@@ -5,8 +5,10 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
+from commonplace.core.errors import Denied
 from commonplace.doors.web.application import WebApplication
 from commonplace.doors.web.visit import Visitor
+from commonplace.journals.table import ALL_TOOLSETS
 from commonplace_server.http.calls import OK, FinishedCall
 
 if TYPE_CHECKING:
@@ -27,7 +29,8 @@ class TokenEntrance:
     Never by a link: any site could have one that signs a browser in as another user, so that what
     is written then is that user's to read.
 
-    A token that is kept to some tools opens no page: pages show all that is remembered.
+    A token that is kept to some tools opens no page: pages show all that is remembered. One that
+    names all of them does.
 
     Args:
         tokens: Who may connect.
@@ -44,10 +47,15 @@ class TokenEntrance:
         self._clock = clock
 
     def enter(self, given: str) -> Visitor | None:
-        """The visitor whom a valid token lets in."""
+        """The visitor whom a valid token lets in.
+
+        Raises: Denied, saying why, for a token of the server that opens no page.
+        """
         token = self._tokens.find(given.strip())
-        if token is None or not self._opens(token):
+        if token is None:
             return None
+        if why := self._shut(token):
+            raise why
         self._tokens.note_use(token)
         return Visitor(
             owner=token.owner,
@@ -59,10 +67,21 @@ class TokenEntrance:
     def still_admits(self, visitor: Visitor) -> bool:
         """Whether the token that let it in is valid still."""
         token = self._tokens.known().get(visitor.token_id)
-        return token is not None and self._opens(token)
+        return token is not None and self._shut(token) is None
 
-    def _opens(self, token: Token) -> bool:
-        return token.state(self._clock()) == "valid" and token.may_read and not token.toolsets
+    def _shut(self, token: Token) -> Denied | None:
+        """Why a token opens no page; None where it does."""
+        if (state := token.state(self._clock())) != "valid":
+            said = {"expired": "has expired", "revoked": "was revoked"}[state]
+            return Denied(f"This token {said}.", hint="Ask who runs the server for another.")
+        if not token.may_read:
+            return Denied("This token opens no journal.", hint="Use one whose scope is read.")
+        if token.toolsets and not {*ALL_TOOLSETS} <= {*token.toolsets}:
+            return Denied(
+                f"This token is kept to {', '.join(token.toolsets)}, and pages show everything.",
+                hint="Use one without --toolsets, or with --toolsets all.",
+            )
+        return None
 
 
 def pages_for_tokens(

@@ -437,7 +437,10 @@ class WebApplication:
         given = form.get("key", [""])[-1] if is_form else request.query_params.get("key", "")
         if given and is_form is not self._entrance.takes_form:
             return self._show_entrance(403, _NOT_THIS_WAY[is_form])
-        visitor = await anyio.to_thread.run_sync(self._entrance.enter, given) if given else None
+        try:
+            visitor = await anyio.to_thread.run_sync(self._entrance.enter, given) if given else None
+        except Denied as exc:
+            return self._show_entrance(403, exc.explained(shows_paths=False))
         if visitor is None:
             if given and self._visitor(request) is not None:  # the link again, or the back button
                 return RedirectResponse(self.url("home"), status_code=303)

@@ -104,7 +104,10 @@ class Entrance(Protocol):
     """Whether what lets in comes by a form of that page; else by a link, which works once."""
 
     def enter(self, given: str) -> Visitor | None:
-        """The visitor whom a key or token lets in; None where it does not."""
+        """The visitor whom a key or token lets in; None where it does not.
+
+        Raises: Denied for a token that is known and opens no page.
+        """
         ...
 
     def still_admits(self, visitor: Visitor) -> bool:
