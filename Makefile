@@ -31,7 +31,7 @@ VERSION := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py 
 # Where it is set, each program that a test starts compiles the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-memory test explore test-core test-version downloads extras chromium firefox test-npm test-browser test-long world proof check bench bench-retrieval docs examples picture docs-pictures model-wheel lock clean
+.PHONY: demo demo-memory test explore test-core test-version site downloads extras chromium firefox test-npm test-browser test-long world proof check bench bench-retrieval docs examples picture docs-pictures model-wheel lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -m examples.journals
@@ -77,6 +77,10 @@ bench-retrieval: $(READY) $(WEIGHTS)
 docs: $(READY)
 	$(BIN)/python scripts/make_docs.py
 	$(BIN)/python scripts/make_architecture.py
+
+# The pages as a site, in build/site/<version>, links and headings checked: `make site ADDRESS=<of the repository> VERSION_OF_SITE=0.2`.
+site: .tools/site/ready
+	.tools/site/bin/python scripts/make_site.py $(if $(ADDRESS),--address "$(ADDRESS)") $(if $(VERSION_OF_SITE),--version "$(VERSION_OF_SITE)")
 
 # Runs the examples of the pages and puts what they print into them; `make test` only compares.
 examples: $(READY) $(WEIGHTS)
@@ -137,6 +141,14 @@ $(IMPORTED): .tools/%/ready: requirements/%.txt | $(READY)
 		$(call INSTALL_IN,.tools/$*/bin/python) --quiet --no-compile --no-deps --require-hashes -r requirements/$*.txt; fi
 	touch $@
 
+# What renders the pages, apart from what the tests use.
+.tools/site/ready: requirements/site.txt | $(READY)
+	rm -rf .tools/site
+	mkdir -p .tools
+	$(BIN)/python -m venv --without-pip .tools/site
+	$(call INSTALL_IN,.tools/site/bin/python) --quiet --no-deps --only-binary :all: --require-hashes -r requirements/site.txt
+	touch $@
+
 # The MCP Inspector needs a newer node than many systems have; both stay in this folder.
 .tools/ready: requirements/inspector/package-lock.json
 	mkdir -p .tools
@@ -163,7 +175,7 @@ $(BROWSER): $(READY) requirements/browser.txt
 	touch $@
 
 # What the long, npm and browser tests want from outside of .venv, and what they add to it: CI fetches the one beside `make test`.
-downloads: .tools/ready .tools/clients/ready .tools/axe/ready $(IMPORTED) chromium firefox
+downloads: .tools/site/ready .tools/ready .tools/clients/ready .tools/axe/ready $(IMPORTED) chromium firefox
 extras: $(OTHER_WEIGHTS) $(CHROMA) $(BROWSER)
 
 # Installed where it may be: as root, on Debian and its like.
@@ -199,6 +211,7 @@ without = $(addprefix --no-emit-package ,$(shell cat requirements/$(1).unused))
 PINNED := --universal --generate-hashes --no-header --no-annotate --upgrade
 
 lock:
+	echo zensical | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/site.txt
 	uv pip compile pyproject.toml server/pyproject.toml --extra dev $(PINNED) --no-emit-package commonplace-memory --no-emit-package commonplace-model-minilm --python-version 3.11 -o requirements/dev.txt
 	echo jrnl | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/jrnl.txt
 	echo basic-memory | uv pip compile - $(PINNED) --python-version 3.12 $(call without,basic-memory) -o requirements/basic-memory.txt

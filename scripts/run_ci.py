@@ -28,7 +28,8 @@ BUDGET = ROOT / ".ci" / "budget.json"
 MOST_OVER = 1.25
 SLOWEST = 20
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
-_WITH_BUDGET = {"check", "test", "long", "npm", "browser", *(f"python{x}" for x in VERSIONS)}
+_STEPS = {"check", "test", "long", "npm", "browser", "site"}
+_WITH_BUDGET = _STEPS | {f"python{x}" for x in VERSIONS}
 _FLOOR_ROUNDS = 1_000_000
 
 
@@ -193,6 +194,7 @@ def run_all(run: Run) -> str:
         run.make("check", "check")
         run.make("test", "test")
         beside.result()
+    run.make("site", "site")
     run.make("extras", "extras")
 
     def at_one_core() -> None:

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 TARGETS = (
     ".venv/.weights check test downloads extras test-npm test-browser test-long "
-    "test-core test-version"
+    "test-core test-version site"
 )
 PROMISES = """
 # What is promised
@@ -150,7 +150,7 @@ def test_ci_ends_well_where_each_step_does(repository, script):
     """Every step is in its table, with what it cost."""
     done = script("run_ci.py")
     assert done.returncode == 0, done.stderr
-    assert {"check", "test", "long", "npm", "browser"} <= {
+    assert {"check", "test", "long", "npm", "browser", "site"} <= {
         line.split()[0] for line in done.stdout.splitlines() if line
     }
 
