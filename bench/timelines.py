@@ -28,6 +28,7 @@ from commonplace.inference.language.extract import Extractive
 from commonplace.journals.timeline.entry import TimelineDraft
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.journal import TimelineJournal
+from commonplace.journals.timeline.repair import file_of
 from commonplace.journals.timeline.retention import parse_retention
 from commonplace.journals.timeline.rollups import Rollups
 
@@ -91,7 +92,7 @@ def kept_home(cache: Path, entries: int, *, a_day: int) -> Home:
 @contextmanager
 def unsynced(journal: TimelineJournal) -> Iterator[None]:
     """What this thread writes meanwhile does not wait for the disk: it is made for the run."""
-    with journal.database.bare() as conn:
+    with file_of(journal).bare() as conn:
         conn.execute("PRAGMA synchronous = OFF")
         try:
             yield
@@ -274,7 +275,7 @@ def texts_of(journal: TimelineJournal, where: str = "", *at: datetime) -> list[t
     """How many bytes of text entries hold, and in how many of them."""
     counted = "SELECT coalesce(sum(length(CAST(content AS BLOB))), 0), count(*)"
     query = f"{counted} FROM journal_entries WHERE content <> '' {where}"
-    with journal.database.bare() as conn:
+    with file_of(journal).bare() as conn:
         return conn.execute(query, [f"{each:%Y-%m-%dT%H:%M:%S}" for each in at]).fetchall()
 
 

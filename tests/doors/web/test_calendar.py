@@ -211,9 +211,9 @@ def steps_of_sqlite(world, key):
     keeping, counted = world.app.timeline_commands(), []
     keeping.show_stored(key)
     with world.app.timeline.journal.database.reading() as conn:
-        conn.set_progress_handler(lambda: counted.append(1), 1)
+        conn.connection.set_progress_handler(lambda: counted.append(1), 1)
         keeping.show_stored(key)
-        conn.set_progress_handler(None, 0)
+        conn.connection.set_progress_handler(None, 0)
     return len(counted)
 
 

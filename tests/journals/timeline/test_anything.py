@@ -83,7 +83,7 @@ class Life:
                 assert world.rollups.read(level, start).metadata["entries"] == count
         with world.journal.database.writing() as conn:
             check = "INSERT INTO journal_fts (journal_fts, rank) VALUES ('integrity-check', 1)"
-            conn.execute(check)
+            conn.connection.execute(check)
         assert world.rows("PRAGMA integrity_check") == [("ok",)]
 
     def close(self):

@@ -123,14 +123,14 @@ def test_a_reader_that_keeps_the_old_state_is_told_of(world, tmp_path):
     entry = world.add(f"the {SECRET}", "2025-02-04T10:15")
     reader = world.again()
     with reader.journal.database.reading() as conn:
-        conn.execute("BEGIN")
-        conn.execute("SELECT count(*) FROM journal_entries").fetchone()
+        conn.connection.execute("BEGIN")
+        conn.connection.execute("SELECT count(*) FROM journal_entries").fetchone()
         with world.journal.database.bare() as own:
             own.execute("PRAGMA busy_timeout = 50")
         with pytest.raises(Unavailable, match="remains in the file"):
             world.journal.delete(entry.id)
         assert world.shown() == []
-        conn.execute("COMMIT")
+        conn.connection.execute("COMMIT")
     world.journal.delete(entry.id)
     assert files_with(tmp_path, SECRET) == []
     reader.close()
@@ -150,13 +150,15 @@ def test_the_words_for_readers_of_the_file_follow_every_change(world):
     world.journal.update(first.id, content="red gate")
     assert (words("green"), words("red")) == ([], [first.seq])
     with world.journal.database.writing() as conn:
-        conn.execute("UPDATE journal_entries SET status = 'archived' WHERE id = ?", (second.id,))
+        conn.connection.execute(
+            "UPDATE journal_entries SET status = 'archived' WHERE id = ?", (second.id,)
+        )
     assert words("harbour") == []
     world.journal.delete(second.id)
     world.roll_up("2025-02-05T09:00")
     with world.journal.database.writing() as conn:
         check = "INSERT INTO journal_fts (journal_fts, rank) VALUES ('integrity-check', 1)"
-        conn.execute(check)
+        conn.connection.execute(check)
 
 
 def test_threads_and_processes_add_at_once(world):

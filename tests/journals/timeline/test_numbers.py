@@ -46,7 +46,7 @@ def test_an_entry_is_numbered_after_all_there_ever_were(world, order, by_hand):
     for number in order:
         if by_hand:
             with world.journal.database.writing() as conn:
-                conn.execute("DELETE FROM journal_entries WHERE seq = ?", (number + 1,))
+                conn.connection.execute("DELETE FROM journal_entries WHERE seq = ?", (number + 1,))
         else:
             world.journal.delete(entries[number].id)
     last = last_number(world)

@@ -10,9 +10,8 @@ import pytest
 
 from commonplace.core.errors import Unavailable
 from commonplace.db.sqlite import connect, snapshot
-from commonplace.journals.timeline.database import TimelineDatabase
+from commonplace.journals.timeline.database import TimelineFile
 from commonplace.journals.timeline.journal import TimelineJournal
-from commonplace.journals.timeline.privacy_delete import erase, is_erasing
 from commonplace.journals.timeline.repair import find_problems, repair
 
 AT = datetime(2025, 2, 4, 10, 15, tzinfo=UTC)
@@ -88,7 +87,7 @@ def test_what_is_altered_while_another_erases_is_erased_later(journal):
     first, second = (journal.add(text).entry for text in ("quokkarine", "zebrawoodish"))
     journal.update(first.id, content="plain")
 
-    class Beside(TimelineDatabase):
+    class Beside(TimelineFile):
         """A file that another process alters as soon as it is written again."""
 
         def erase(self):
@@ -97,9 +96,9 @@ def test_what_is_altered_while_another_erases_is_erased_later(journal):
             return is_whole
 
     other = TimelineJournal(journal.database.folder, owner="wren", zone=UTC, clock=lambda: AT)
-    other.database = Beside(journal.database.folder)
-    erase(other.database)
+    other.database.file = Beside(journal.database.folder)
+    other.database.erase()
     other.close()
-    assert is_erasing(journal.database)
-    erase(journal.database)
-    assert not is_erasing(journal.database)
+    assert journal.database.is_erasing()
+    journal.database.erase()
+    assert not journal.database.is_erasing()

@@ -134,7 +134,7 @@ def test_nothing_goes_when_what_covers_it_does_not_read_as_it_was_kept(world, ha
     world.add("fixed the gate", "2025-02-04T10:15")
     world.roll_up("2025-02-14T10:00")
     with world.journal.database.writing() as conn:
-        conn.execute(harm)
+        conn.connection.execute(harm)
     done = pass_over(world, "2025-02-14T10:00", parse_retention("raw=24h"))
     assert (done.archived, done.kept["raw"]) == ({"raw": 0}, 1)
 

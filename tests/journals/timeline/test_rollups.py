@@ -117,7 +117,7 @@ def test_a_late_entry_of_13_months_ago_touches_exactly_its_ancestors(world):
         "rollup_yearly_2024",
     }
     with world.journal.database.reading() as conn:
-        assert len(conn.execute(sql()["changed_since"], {"seq": known}).fetchall()) == 6
+        assert len(conn.run("changed_since", {"seq": known}).fetchall()) == 6
     assert "harbour" in world.read("month", "2024-02-01T00:00").content
 
 
@@ -347,7 +347,7 @@ def test_a_huge_number_that_an_older_summary_kept_holds_up_none_made_from_it(wor
         world.add("a", f"2025-02-04T{hour}:15", hours_worked=2)
     world.roll_up("2025-02-04T15:30")
     with world.journal.database.writing() as conn:
-        changed = conn.execute(
+        changed = conn.connection.execute(
             "UPDATE rollups SET figures ="
             " json_set(figures, '$.measures.hours_worked', json('[1, 1e308, 1e308, 1e308]'))"
         )

@@ -67,7 +67,7 @@ class World:
 
     def rows(self, query, *values):
         with self.journal.database.reading() as conn:
-            return [] if conn is None else conn.execute(query, values).fetchall()
+            return [] if conn is None else conn.connection.execute(query, values).fetchall()
 
     def due_periods(self):
         """(level, start) of every period that is to be rolled up."""

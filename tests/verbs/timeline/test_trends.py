@@ -45,7 +45,7 @@ def test_a_summary_without_its_line_of_figures_is_shown_with_one(app):
     ask(app, "timeline_add", content="Mended", at="2026-10-07 14:05", metadata={"hours_worked": 2})
     app.timeline.service().keep_up()
     with app.timeline.journal.database.writing() as conn:
-        conn.execute(
+        conn.connection.execute(
             "UPDATE journal_entries SET content = 'As it was.' WHERE id = 'rollup_daily_20261007'"
         )
     commands = TimelineCommands(app.timeline.service(), lambda: None)
@@ -211,7 +211,9 @@ def test_what_entries_name_reaches_a_model_inside_a_fence(app):
     ask(app, "timeline_add", content="Mended", at="2026-10-07 14:05", metadata=metadata)
     app.timeline.service().keep_up()
     with app.timeline.journal.database.writing() as conn:
-        conn.execute("UPDATE journal_entries SET content = 'As it was.' WHERE rollup_level = 2")
+        conn.connection.execute(
+            "UPDATE journal_entries SET content = 'As it was.' WHERE rollup_level = 2"
+        )
     trends = text_for_model(ask(app, "timeline_trends", when="2026-10"))
     rollup = text_for_model(ask(app, "timeline_rollup", period="daily", at="2026-10-07"))
     assert {f"{order} {number}" in trends for number in range(1, 6)} == {True}

@@ -239,10 +239,10 @@ class TimelineWiring:
 
     def problems(self) -> Iterator[Finding]:
         """Where its database lies, and what is wrong with it and its summaries; changes nothing."""
-        from commonplace.journals.timeline.repair import find_problems
+        from commonplace.journals.timeline.repair import file_of, find_problems
 
         journal = self.journal
-        yield f"{journal.database.path}{'' if journal.exists else ', not made yet'}"
+        yield f"{file_of(journal).path}{'' if journal.exists else ', not made yet'}"
         yield from find_problems(journal, self.feeding)
 
     def repair(self) -> Iterator[str]:

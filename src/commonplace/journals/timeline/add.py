@@ -24,15 +24,15 @@ from commonplace.journals.timeline.entry import (
     parse_writable_type,
     render_metadata,
 )
-from commonplace.journals.timeline.queries import entry_of, sql
+from commonplace.journals.timeline.queries import entry_of
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.core.redact import Screen
     from commonplace.journals.timeline.due_periods import DuePeriods
+    from commonplace.journals.timeline.ports import TimelineRows
 
 
 class AddedEntry(Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class EntryAdder:
 
     def __init__(
         self,
-        conn: sqlite3.Connection,
+        conn: TimelineRows,
         *,
         owner: str,
         due_periods: DuePeriods,
@@ -91,7 +91,7 @@ class EntryAdder:
         if draft.key and (gone := self._find("find_tombstone", pack_id(made))):
             # It was added once; that it is gone since is no reason to have it again.
             return AddedEntry(entry=self._entry(row, at, gone[0], status="deleted"), is_new=False)
-        done = self._conn.execute(sql()["add"], row)
+        done = self._conn.run("add", row)
         if not done.rowcount:
             return AddedEntry(entry=entry_of(self._find("by_id", made)), is_new=False)
         self._last = seq = done.lastrowid or 0
@@ -141,4 +141,4 @@ class EntryAdder:
         )
 
     def _find(self, query: str, entry_id: str | bytes) -> Any:
-        return self._conn.execute(sql()[query], {"id": entry_id}).fetchone()
+        return self._conn.run(query, {"id": entry_id}).fetchone()

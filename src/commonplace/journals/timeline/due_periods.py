@@ -16,14 +16,13 @@ from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.entry import LEVELS, check_time
-from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Level
+    from commonplace.journals.timeline.ports import TimelineRows
 
 MADE_FROM: Mapping[Level, Level | None] = {
     "hour": None,
@@ -175,18 +174,18 @@ class DuePeriods:
         self._last: PeriodsAt | None = None
         self.first_zone = ""
 
-    def zone(self, conn: sqlite3.Connection | None) -> tzinfo:
+    def zone(self, conn: TimelineRows | None) -> tzinfo:
         """The zone that cuts the owner's periods now."""
-        name = "" if conn is None else conn.execute(sql()["state"]).fetchone()[1]
+        name = "" if conn is None else conn.run("state").fetchone()[1]
         return ZoneInfo(name) if name else self._zone
 
-    def zones(self, conn: sqlite3.Connection, now: datetime) -> Zones:
+    def zones(self, conn: TimelineRows, now: datetime) -> Zones:
         """All zones that matter to a write; the one of now has begun a series afterwards."""
-        rows = conn.execute(sql()["zones"]).fetchall()
+        rows = conn.run("zones").fetchall()
         kept = rows[0][0]
         if not kept and self.first_zone:
             kept = self.first_zone
-            conn.execute(sql()["set_zone"], {"zone": kept})
+            conn.run("set_zone", {"zone": kept})
         zone = ZoneInfo(kept) if kept else self._zone
         own = zone_name(zone)
         names = [tz for _, tz in rows if tz]
@@ -198,17 +197,17 @@ class DuePeriods:
         """The period of each level that holds an instant, the hour first."""
         return self.periods(at, zone).spans
 
-    def mark(self, conn: sqlite3.Connection, at: datetime, *, change: int, now: datetime) -> None:
+    def mark(self, conn: TimelineRows, at: datetime, *, change: int, now: datetime) -> None:
         """Every period that holds the instant must be rolled up, in the owner's zone now.
 
         In a zone that is the owner's no longer: those alone that were, and are shown.
         """
         zones = self.zones(conn, now)
-        conn.execute(sql()["mark_all"], {**self.periods(at, zones.current).row, "mark": change})
+        conn.run("mark_all", {**self.periods(at, zones.current).row, "mark": change})
         self._mark_others(conn, at, change, zones)
 
     def mark_new(
-        self, conn: sqlite3.Connection, instants: Iterable[datetime], *, change: int, zones: Zones
+        self, conn: TimelineRows, instants: Iterable[datetime], *, change: int, zones: Zones
     ) -> None:
         """The same for new entries, with the last change of their transaction; see `unmark`."""
         hours: dict[datetime, dict[str, Any]] = {}
@@ -217,30 +216,24 @@ class DuePeriods:
             hours[periods.hour.start] = periods.row
             self._mark_others(conn, at, change, zones)
         for row in hours.values():
-            conn.execute(sql()["mark_new"], {**row, "mark": change})
+            conn.run("mark_new", {**row, "mark": change})
 
-    def _mark_others(
-        self, conn: sqlite3.Connection, at: datetime, change: int, zones: Zones
-    ) -> None:
+    def _mark_others(self, conn: TimelineRows, at: datetime, change: int, zones: Zones) -> None:
         for name in zones.others:
             for level in LEVELS:
                 row = span_at(at, level, ZoneInfo(name)).row
                 made = {**row, "mark": change, "thread_id": self._owner}
-                conn.execute(sql()["mark_made"], made)
+                conn.run("mark_made", made)
 
-    def mark_spans(
-        self, conn: sqlite3.Connection, spans: Iterable[PeriodSpan], *, change: int
-    ) -> None:
+    def mark_spans(self, conn: TimelineRows, spans: Iterable[PeriodSpan], *, change: int) -> None:
         """These periods must be rolled up."""
-        conn.executemany(sql()["mark_dirty"], ({**x.row, "mark": change} for x in spans))
+        conn.run_each("mark_dirty", ({**x.row, "mark": change} for x in spans))
 
     def above(self, span: PeriodSpan) -> tuple[PeriodSpan, ...]:
         """The periods that are made from one."""
         return tuple(span_at(span.start, level, span.zone) for level in larger_levels(span.level))
 
-    def after(
-        self, conn: sqlite3.Connection, at: datetime, now: datetime
-    ) -> Iterator[dict[str, Any]]:
+    def after(self, conn: TimelineRows, at: datetime, now: datetime) -> Iterator[dict[str, Any]]:
         """The periods after those that hold an instant, as queries name them, in every zone."""
         zones = self.zones(conn, now)
         for zone in (zones.current, *map(ZoneInfo, zones.others)):
@@ -252,19 +245,19 @@ class DuePeriods:
                     "tz": span.zone_name,
                 }
 
-    def suffix(self, conn: sqlite3.Connection, name: str) -> str:
+    def suffix(self, conn: TimelineRows, name: str) -> str:
         """What ids of a zone's series end in: nothing for the first zone there was."""
-        for tz, number in conn.execute(sql()["list_series"]).fetchall():
+        for tz, number in conn.run("list_series").fetchall():
             if tz == name:
                 return name if number else ""
         return ""
 
-    def begin(self, conn: sqlite3.Connection, name: str, now: datetime) -> None:
+    def begin(self, conn: TimelineRows, name: str, now: datetime) -> None:
         """Have a zone in the list of those that cut periods."""
-        known = conn.execute(sql()["list_series"]).fetchall()
+        known = conn.run("list_series").fetchall()
         if name not in {tz for tz, _ in known}:
             facts = {"tz": name, "since": render_time(now), "tzdata": _tzdata()}
-            conn.execute(sql()["add_series"], facts)
+            conn.run("add_series", facts)
 
     def periods(self, at: datetime, zone: tzinfo) -> PeriodsAt:
         """The period of each level that holds an instant.
@@ -288,13 +281,13 @@ class DuePeriods:
         return found
 
 
-def note_change(conn: sqlite3.Connection, seq: int) -> int:
+def note_change(conn: TimelineRows, seq: int) -> int:
     """Note in the log that an entry changed or went, or with 0 that another journal's did.
 
     Returns:
         The number of the change, which marks what it makes due.
     """
-    return conn.execute(sql()["change"], {"entry": seq}).lastrowid or 0
+    return conn.run("change", {"entry": seq}).lastrowid or 0
 
 
 def span_of_row(tz: str, level: int, start: str, end: str) -> PeriodSpan:

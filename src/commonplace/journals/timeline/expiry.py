@@ -7,15 +7,12 @@ that links say what it was. Pinned entries and profiles stay.
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
 from commonplace.core.clock import micros, parse_time, render_time
-from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Interval
-from commonplace.db.sqlite import empty_log
 from commonplace.journals.timeline.due_periods import larger_levels, note_change, span_at
 from commonplace.journals.timeline.entry import (
     EARLIEST,
@@ -31,21 +28,20 @@ from commonplace.journals.timeline.entry import (
 )
 from commonplace.journals.timeline.figures import counted_of, parse_figures
 from commonplace.journals.timeline.journal import LONGEST
-from commonplace.journals.timeline.queries import entry_of, sql
+from commonplace.journals.timeline.queries import entry_of
 from commonplace.journals.timeline.retention import ARCHIVED, NAMES
 from commonplace.journals.timeline.rollup_input import parse_points, render_points
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
     from datetime import datetime
 
     from commonplace.core.rollups import Figures, Point
+    from commonplace.journals.timeline.ports import TimelineRows
     from commonplace.journals.timeline.retention import Retention
     from commonplace.journals.timeline.rollups import Rollups
 
 _AT_ONCE = 500
-_LOOSE_SHARE = 4
 
 
 class RetentionResult(Struct, kw_only=True):
@@ -100,7 +96,7 @@ def apply_retention(
             counts[name] = counts.get(name, 0) + gone
             done.kept[name] = done.kept.get(name, 0) + kept
     if not dry_run and any(done.deleted.values()):
-        _compact(rollups)
+        rollups.journal.database.compact()
     return done
 
 
@@ -131,7 +127,7 @@ class _Run:
                 place = {"after": after, "after_seq": after_seq, "before": render_time(before)}
                 # What was read back in one transaction is as it was until its end.
                 self._read_back.clear()
-                rows = conn.execute(sql()["past"], {**asked, **place}).fetchall()
+                rows = conn.run("past", {**asked, **place}).fetchall()
                 past = [_past(row) for row in rows]
                 free = [x for x in past if x.metadata.get("pinned") is not True]
                 covered = [x for x in free if self._is_covered(conn, x)]
@@ -143,7 +139,7 @@ class _Run:
                 return gone, kept
             after, after_seq = rows[-1][3], rows[-1][0]
 
-    def _is_covered(self, conn: sqlite3.Connection, past: _Past) -> bool:
+    def _is_covered(self, conn: TimelineRows, past: _Past) -> bool:
         """Whether each rollup that must cover an entry is there, fresh, and reads as kept.
 
         One that expired was covered itself, and what it counted is left of the entries.
@@ -155,14 +151,14 @@ class _Run:
             return self._months_cover(conn, past)
         asked = {"source": past.seq, "hash": past.hash}
         covering: set[str] = set()
-        for rollup, number, packed in conn.execute(sql()["covering"], asked).fetchall():
+        for rollup, number, packed in conn.run("covering", asked).fetchall():
             if packed is not None:
                 covering |= {x for x in LEVELS if unpack_id(packed).startswith(rollup_id(x, ""))}
             elif number is not None and self._reads_back(conn, rollup):
                 covering.add(LEVELS[number - 1])
         return covering.issuperset(larger_levels(level))
 
-    def _months_cover(self, conn: sqlite3.Connection, past: _Past) -> bool:
+    def _months_cover(self, conn: TimelineRows, past: _Past) -> bool:
         """A week is in no larger period: the months in which its entries lie cover it."""
         zone = self._journal.due_periods.zone(conn)
         figures = _figures_of(conn, past.seq)
@@ -176,49 +172,49 @@ class _Run:
                 return False
         return True
 
-    def _reads_back(self, conn: sqlite3.Connection, seq: int) -> bool:
+    def _reads_back(self, conn: TimelineRows, seq: int) -> bool:
         """Whether a rollup is whole as it lies in the file, and nothing of it changed since."""
         if seq not in self._read_back:
             self._read_back[seq] = self._is_whole(conn, seq)
         return self._read_back[seq]
 
-    def _is_whole(self, conn: sqlite3.Connection, seq: int) -> bool:
-        row = conn.execute(sql()["by_seq"], {"seq": seq}).fetchone()
+    def _is_whole(self, conn: TimelineRows, seq: int) -> bool:
+        row = conn.run("by_seq", {"seq": seq}).fetchone()
         figures = _figures_of(conn, seq)
         if row is None or figures is None:
             return False
         rollup = entry_of(row)
         asked = {"tz": rollup.zone_name, "level": rollup.level}
-        dirty = conn.execute(
-            sql()["find_dirty"], {**asked, "period_start": render_time(rollup.start)}
+        dirty = conn.run(
+            "find_dirty", {**asked, "period_start": render_time(rollup.start)}
         ).fetchone()
         kept = content_hash(rollup.content, row[8], rollup.entry_type, row[5])
         is_whole = kept == rollup.hash and bool(rollup.content)
         return dirty is None and is_whole and figures.entries > 0
 
-    def _expire_covered(self, conn: sqlite3.Connection, covered: Sequence[_Past]) -> None:
+    def _expire_covered(self, conn: TimelineRows, covered: Sequence[_Past]) -> None:
         now, book = render_time(self._journal.clock()), self._journal.replaced
         if self._status == "active":
             for each in covered:
                 values = {"seq": each.seq, "status": "archived", "now": now}
-                conn.execute(sql()["set_status"], values)
+                conn.run("set_status", values)
                 note_change(conn, each.seq)
             return
         if book is not None and (former := _replaced_by(covered)):
             # Noted before they go: what they replaced does not hold again because they grew old.
             book.keep_all(former)
         for each in covered:
-            conn.execute(sql()["drop"], {"seq": each.seq})
+            conn.run("drop", {"seq": each.seq})
             if each.content:
                 facts = {"seq": each.seq, "id": pack_id(each.id), "expired": True}
-                conn.execute(sql()["bury"], facts)
+                conn.run("bury", facts)
             note_change(conn, each.seq)
         if covered and self._level:
             self._trim_quotes(conn, covered)
         elif covered:
             self._expire(conn, covered)
 
-    def _expire(self, conn: sqlite3.Connection, gone: Sequence[_Past]) -> None:
+    def _expire(self, conn: TimelineRows, gone: Sequence[_Past]) -> None:
         """Keep of raw entries what figures count of them, and what rollups quote of them."""
         quoted = self._quoted_around(conn, gone)
         for each in gone:
@@ -229,27 +225,23 @@ class _Run:
                 "facts": render_metadata(counted_of(each.metadata)),
                 "points": render_points(quoted.get(ref_of(each.id), ())),
             }
-            conn.execute(sql()["expire"], left)
+            conn.run("expire", left)
 
-    def _trim_quotes(self, conn: sqlite3.Connection, gone: Sequence[_Past]) -> None:
+    def _trim_quotes(self, conn: TimelineRows, gone: Sequence[_Past]) -> None:
         """Keep no sentence of an expired entry that only rollups quoted which are gone now."""
         around = _around(gone)
         asked = {**around, "thread_id": self._journal.owner}
-        if conn.execute(sql()["is_dirty_around"], asked).fetchone()[0]:
+        if conn.run("is_dirty_around", asked).fetchone()[0]:
             return  # one that is to be made again may quote it
         quoted = self._quoted_around(conn, gone)
-        for seq, packed, timestamp, points in conn.execute(
-            sql()["quoted_within"], around
-        ).fetchall():
+        for seq, packed, timestamp, points in conn.run("quoted_within", around).fetchall():
             still = quoted.get(ref_of(unpack_id(packed)), ())
             left = render_points([x for x in parse_points(points) if x in still])
             if left != points:
                 values = {"timestamp": timestamp, "seq": seq, "points": left}
-                conn.execute(sql()["keep_points"], values)
+                conn.run("keep_points", values)
 
-    def _quoted_around(
-        self, conn: sqlite3.Connection, gone: Sequence[_Past]
-    ) -> dict[str, list[Point]]:
+    def _quoted_around(self, conn: TimelineRows, gone: Sequence[_Past]) -> dict[str, list[Point]]:
         """What rollups that are there quote of the time of these, by the ref of the entry.
 
         In the order of the entry, for an hour quotes all that what is made of it does.
@@ -260,7 +252,7 @@ class _Run:
         for level, longest in enumerate(LONGEST):
             low = render_time(max(start - longest, EARLIEST))
             asked = {**around, "thread_id": self._journal.owner, "level": level, "low": low}
-            for (points,) in conn.execute(sql()["points_around"], asked):
+            for (points,) in conn.run("points_around", asked):
                 for point in parse_points(points):
                     known = quoted.setdefault(point.ref, [])
                     if point not in known:
@@ -268,9 +260,9 @@ class _Run:
         return quoted
 
 
-def _figures_of(conn: sqlite3.Connection, seq: int) -> Figures | None:
+def _figures_of(conn: TimelineRows, seq: int) -> Figures | None:
     """What a rollup counted; None where it is not there."""
-    facts = conn.execute(sql()["rollup_facts"], {"seq": seq}).fetchone()
+    facts = conn.run("rollup_facts", {"seq": seq}).fetchone()
     return None if facts is None else parse_figures(json.loads(facts[3]))
 
 
@@ -286,19 +278,3 @@ def _around(gone: Sequence[_Past]) -> dict[str, str]:
     starts = [x.span.start or x.at for x in gone]
     ends = [x.span.end or x.at for x in gone]
     return {"start": render_time(min(starts)), "end": render_time(max(ends))}
-
-
-def _compact(rollups: Rollups) -> None:
-    """Give back to the disk what is no longer used, and forget changes of what is gone."""
-    database = rollups.journal.database
-    with database.writing() as conn:
-        seq = conn.execute(sql()["prune_to"]).fetchone()[0]
-        conn.execute(sql()["prune_changes"], {"seq": seq})
-        conn.execute(sql()["note_pruned"], {"seq": seq})
-        conn.execute(sql()["merge_words"])
-    # Another process that reads keeps the file as it is: the next time does.
-    with suppress(CommonplaceError), database.bare() as conn:
-        pages, loose = conn.execute(sql()["pages"]).fetchone()
-        if loose * _LOOSE_SHARE > pages:
-            conn.execute("VACUUM")
-        empty_log(conn)

@@ -21,18 +21,17 @@ from commonplace.core.text import body_of, opening, screening
 from commonplace.core.values import Put, Since
 from commonplace.journals.timeline.due_periods import note_change
 from commonplace.journals.timeline.entry import LATEST, is_within_calendar, ref_of, unpack_id
-from commonplace.journals.timeline.privacy_delete import blank, blank_compared, erase
-from commonplace.journals.timeline.queries import sql
+from commonplace.journals.timeline.privacy_delete import blank, blank_compared
 from commonplace.journals.timeline.rollup_input import FedEntry
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.core.values import Change, Doc, Interval, Page
     from commonplace.journals.timeline.journal import TimelineJournal
+    from commonplace.journals.timeline.ports import TimelineRows
 
 KINDS = frozenset({"entry", "event"})
 """What of other journals is activity: an overview of a notebook's section is not."""
@@ -122,10 +121,10 @@ class Feeding:
                     _log.warning("%s does not feed the timeline: %s", source.name, exc)
                 continue
             with self._journal.database.writing() as conn:
-                conn.execute(sql()["set_fed_mark"], {"source": source.name, "mark": mark})
+                conn.run("set_fed_mark", {"source": source.name, "mark": mark})
         if done.blanked:
             with suppress(CommonplaceError):
-                erase(self._journal.database)
+                self._journal.database.erase()
             if forget is not None:
                 forget(sorted(done.blanked))
         return done.changed
@@ -175,7 +174,7 @@ class Feeding:
         with self._journal.database.writing() as conn:
             gone = [self._drop(conn, ref, done) for ref in refs]
         if any(gone):
-            erase(self._journal.database)
+            self._journal.database.erase()
         return sorted(done.blanked)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
@@ -193,9 +192,9 @@ class Feeding:
                 elif _is_activity(change.doc):
                     done.changed += self._put(conn, change.doc, done)
 
-    def _put(self, conn: sqlite3.Connection, doc: Doc, done: _FeedChanges) -> bool:
+    def _put(self, conn: TimelineRows, doc: Doc, done: _FeedChanges) -> bool:
         digest = _hash(doc)
-        old = conn.execute(sql()["find_fed"], {"ref": doc.ref}).fetchone()
+        old = conn.run("find_fed", {"ref": doc.ref}).fetchone()
         row = {
             "ref": doc.ref,
             "journal": doc.journal,
@@ -204,7 +203,7 @@ class Feeding:
             "stamp": doc.stamp,
             "supersedes": doc.supersedes,
         }
-        conn.execute(sql()["put_fed"], row)
+        conn.run("put_fed", row)
         before = old[3] if old else ""
         if before != doc.supersedes:
             self._mark_replaced(conn, before, doc.supersedes)
@@ -219,23 +218,23 @@ class Feeding:
             self._journal.due_periods.mark(conn, at, change=change, now=now)
         return True
 
-    def _drop(self, conn: sqlite3.Connection, ref: str, done: _FeedChanges) -> bool:
-        old = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone()
+    def _drop(self, conn: TimelineRows, ref: str, done: _FeedChanges) -> bool:
+        old = conn.run("find_fed", {"ref": ref}).fetchone()
         if old is None:
             return False
         self._blank_rollups_above(conn, old, done)
-        conn.execute(sql()["unlink"], {"source": -old[0]})
-        conn.execute(sql()["drop_fed"], {"seq": old[0]})
+        conn.run("unlink", {"source": -old[0]})
+        conn.run("drop_fed", {"seq": old[0]})
         self._mark_replaced(conn, old[3])
         change = note_change(conn, 0)
         now = self._journal.clock()
         self._journal.due_periods.mark(conn, parse_time(old[1]), change=change, now=now)
         return True
 
-    def _mark_replaced(self, conn: sqlite3.Connection, *refs: str) -> None:
+    def _mark_replaced(self, conn: TimelineRows, *refs: str) -> None:
         """Mark the periods of these entries as due: they were replaced, or hold again."""
         for ref in refs:
-            found = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone() if ref else None
+            found = conn.run("find_fed", {"ref": ref}).fetchone() if ref else None
             if found is not None:
                 change, now = note_change(conn, 0), self._journal.clock()
                 at, due_periods = parse_time(found[1]), self._journal.due_periods
@@ -243,11 +242,11 @@ class Feeding:
                 blank_compared(conn, due_periods, at, now)
 
     def _blank_rollups_above(
-        self, conn: sqlite3.Connection, fed: tuple[Any, ...], done: _FeedChanges
+        self, conn: TimelineRows, fed: tuple[Any, ...], done: _FeedChanges
     ) -> None:
         """What a rollup quoted of an entry that is another one now, or none, leaves it at once."""
         now, due_periods = self._journal.clock(), self._journal.due_periods
-        above = conn.execute(sql()["above"], {"source": -fed[0]}).fetchall()
+        above = conn.run("above", {"source": -fed[0]}).fetchall()
         for rollup, _ in above:
             blank(conn, due_periods, rollup, now)
         above += blank_compared(conn, due_periods, parse_time(fed[1]), now, {x for x, _ in above})

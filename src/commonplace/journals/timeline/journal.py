@@ -51,10 +51,9 @@ from commonplace.journals.timeline.entry import (
     refuse_other_version,
     unpack_id,
 )
-from commonplace.journals.timeline.queries import entry_of, sql
+from commonplace.journals.timeline.queries import entry_of
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from commonplace.core.expiring import Hidden
     from commonplace.core.time_book import TimeBook
     from commonplace.core.values import Change, Interval
+    from commonplace.journals.timeline.ports import TimelineRows, TimelineStore
     from commonplace.journals.timeline.privacy_delete import Rollup
 
 MOST_LISTED = 1000
@@ -112,6 +112,7 @@ class TimelineJournal:
         screen: what every text goes through that is written.
         replaced: notes which entries were replaced by one that is gone.
         hidden: gives the refs of what has expired, which no reader may see.
+        store: what keeps it in place of a file there.
     """
 
     def __init__(
@@ -126,11 +127,12 @@ class TimelineJournal:
         screen: Screen | None = None,
         replaced: TimeBook | None = None,
         hidden: Hidden = nothing_hidden,
+        store: TimelineStore | None = None,
     ) -> None:
         self.owner = owner
         self.replaced = replaced
         self.clock = clock
-        self.database = TimelineDatabase(folder, prepare, hidden)
+        self.database: TimelineStore = store or TimelineDatabase(folder, prepare, hidden)
         self.due_periods = DuePeriods(owner, zone)
         self._random_bytes = random_bytes
         self.screen = screen or Screen()
@@ -154,7 +156,7 @@ class TimelineJournal:
         check_zone(name)
         self.due_periods.first_zone = ""
         with self.database.writing() as conn:
-            conn.execute(sql()["set_zone"], {"zone": name})
+            conn.run("set_zone", {"zone": name})
 
     def claim_zone(self, name: str) -> None:
         """Keep a zone with the next write for an owner who has none; empty for none to keep.
@@ -201,7 +203,7 @@ class TimelineJournal:
         with self.database.writing() as conn:
             return self.adder(conn, now).add_all(drafts)
 
-    def adder(self, conn: sqlite3.Connection, now: datetime) -> EntryAdder:
+    def adder(self, conn: TimelineRows, now: datetime) -> EntryAdder:
         """An object that adds entries in the caller's transaction."""
         return EntryAdder(
             conn,
@@ -252,7 +254,7 @@ class TimelineJournal:
         with self.database.reading() as conn:
             if conn is None:
                 return None
-            row = conn.execute(sql()["by_id"], {"id": well_formed(entry_id)}).fetchone()
+            row = conn.run("by_id", {"id": well_formed(entry_id)}).fetchone()
             return None if row is None else self.whole(conn, entry_of(row))
 
     def profile(self) -> TimelineEntry | None:
@@ -283,7 +285,7 @@ class TimelineJournal:
             if conn is None:
                 return Listed(entries=())
             levels = range(len(LEVELS) + 1) if level is None else (level,)
-            parts = (conn.execute(sql()["range"], _of_level(asked, x)) for x in levels)
+            parts = (conn.run("range", _of_level(asked, x)) for x in levels)
             newest = heapq.merge(*parts, key=lambda row: (row[5], row[0]), reverse=True)
             entries = [entry_of(row) for row in islice(newest, limit + 1)]
         more = len(entries) > limit
@@ -323,14 +325,14 @@ class TimelineJournal:
                 metadata=old.metadata if metadata is None else {**link, **metadata},
             )
             row = self.adder(conn, now).row(draft, moved, old.id)
-            conn.execute(sql()["update"], {**row, "seq": old.seq})
+            conn.run("update", {**row, "seq": old.seq})
             if (draft.content, draft.metadata) != (old.content, old.metadata):
-                conn.execute(sql()["note_erasing"], {"erasing": True})
+                conn.run("note_erasing", {"erasing": True})
             change = note_change(conn, old.seq)
             for when in {old.at, moved} if old.entry_type == RAW else ():
                 self.due_periods.mark(conn, when, change=change, now=now)
             self._blank_compared(conn, old)
-            return entry_of(conn.execute(sql()["by_seq"], {"seq": old.seq}).fetchone())
+            return entry_of(conn.run("by_seq", {"seq": old.seq}).fetchone())
 
     def supersede(
         self,
@@ -352,7 +354,7 @@ class TimelineJournal:
         content = parse_content(self.screen(content))
         with self.database.writing() as conn:
             old = self._read_written(conn, entry_id)
-            row = conn.execute(sql()["successor"], {"ref": old.ref}).fetchone()
+            row = conn.run("successor", {"ref": old.ref}).fetchone()
             if row is not None:
                 known = entry_of(row)
                 if known.content != content:
@@ -371,14 +373,14 @@ class TimelineJournal:
             self._mark_replaced(conn, old)
             return added
 
-    def _mark_replaced(self, conn: sqlite3.Connection, entry: TimelineEntry) -> None:
+    def _mark_replaced(self, conn: TimelineRows, entry: TimelineEntry) -> None:
         """Mark the periods of an entry as due: it was replaced, or holds again."""
         if entry.entry_type == RAW:
             change = note_change(conn, 0)
             self.due_periods.mark(conn, entry.at, change=change, now=self.clock())
             self._blank_compared(conn, entry)
 
-    def _blank_compared(self, conn: sqlite3.Connection, entry: TimelineEntry) -> None:
+    def _blank_compared(self, conn: TimelineRows, entry: TimelineEntry) -> None:
         """Blank what models wrote when they were shown the periods that an entry was in."""
         from commonplace.journals.timeline.privacy_delete import blank_compared
 
@@ -434,7 +436,7 @@ class TimelineJournal:
 
     def _remove(
         self,
-        conn: sqlite3.Connection,
+        conn: TimelineRows,
         entry_id: str,
         expected: str,
         blanked: set[int] | None = None,
@@ -446,7 +448,7 @@ class TimelineJournal:
         from commonplace.journals.timeline.privacy_delete import remove
 
         entry: TimelineEntry | int
-        gone = conn.execute(sql()["find_tombstone"], {"id": pack_id(entry_id)}).fetchone()
+        gone = conn.run("find_tombstone", {"id": pack_id(entry_id)}).fetchone()
         if gone is None:
             entry = self._read_written(conn, entry_id)
             refuse_other_version(entry, expected)
@@ -460,23 +462,21 @@ class TimelineJournal:
 
     def erase_deleted(self) -> None:
         """Leave no byte of what was deleted in the file. Raises: Unavailable."""
-        from commonplace.journals.timeline.privacy_delete import erase
-
-        erase(self.database)
+        self.database.erase()
 
     def release(self, entry_ids: Sequence[str]) -> None:
         """Let the keys of entries that were deleted write them again. Raises: Unavailable."""
         with self.database.writing() as conn:
-            conn.executemany(sql()["release"], [{"id": pack_id(each)} for each in entry_ids])
+            conn.run_each("release", [{"id": pack_id(each)} for each in entry_ids])
 
-    def _close_chain(self, conn: sqlite3.Connection, gone: TimelineEntry) -> None:
+    def _close_chain(self, conn: TimelineRows, gone: TimelineEntry) -> None:
         """Link the entry that replaced one that goes to the entry that this one had replaced."""
         if not gone.supersedes:
             return
         with suppress(NotFound):
             former = id_of(gone.supersedes)
             self._mark_replaced(conn, self._read_written(conn, former))
-        row = conn.execute(sql()["successor"], {"ref": gone.ref}).fetchone()
+        row = conn.run("successor", {"ref": gone.ref}).fetchone()
         if row is not None and (later := entry_of(row)).ref != gone.supersedes:
             now, change = self.clock(), note_change(conn, later.seq)
             draft = TimelineDraft(
@@ -485,7 +485,7 @@ class TimelineJournal:
                 metadata={**later.metadata, SUPERSEDES: gone.supersedes},
             )
             row = self.adder(conn, now).row(draft, later.at, later.id)
-            conn.execute(sql()["update"], {**row, "seq": later.seq})
+            conn.run("update", {**row, "seq": later.seq})
             if later.entry_type == RAW:
                 self.due_periods.mark(conn, later.at, change=change, now=now)
 
@@ -517,16 +517,16 @@ class TimelineJournal:
                 return tuple(entries)
             return tuple(x if x.partial else self.whole(conn, x) for x in entries)
 
-    def whole(self, conn: sqlite3.Connection, entry: TimelineEntry) -> TimelineEntry:
+    def whole(self, conn: TimelineRows, entry: TimelineEntry) -> TimelineEntry:
         """An entry with what stands around it: what it went into, and what it was made from."""
-        parents = conn.execute(sql()["parents"], {"source": entry.seq}).fetchall()
+        parents = conn.run("parents", {"source": entry.seq}).fetchall()
         parent = entry.parent_id or next((row[1] for row in parents), None)
         if not entry.level:
             return replace(entry, parent_id=parent)
-        links = conn.execute(sql()["links"], {"rollup": entry.seq}).fetchall()
+        links = conn.run("links", {"rollup": entry.seq}).fetchall()
         asked = {"tz": entry.zone_name, "level": entry.level}
-        marked = conn.execute(
-            sql()["find_dirty"], {**asked, "period_start": render_time(entry.start)}
+        marked = conn.run(
+            "find_dirty", {**asked, "period_start": render_time(entry.start)}
         ).fetchone()
         return replace(
             entry,
@@ -542,7 +542,7 @@ class TimelineJournal:
         ids = [id_of(ref) for ref in found if ref.startswith(f"{JOURNAL}:")]
         asked = {"ids": json.dumps(ids), "refs": json.dumps([*found])}
         with suppress(CommonplaceError), self.database.reading() as conn:
-            for ref, rollup in conn.execute(sql()["list_above"], asked) if conn else ():
+            for ref, rollup in conn.run("list_above", asked) if conn else ():
                 found[ref].append(rollup)
         return {ref: frozenset(rollups) for ref, rollups in found.items()}
 
@@ -555,9 +555,9 @@ class TimelineJournal:
         """Close the file; may be called twice."""
         self.database.close()
 
-    def _read_written(self, conn: sqlite3.Connection, entry_id: str) -> TimelineEntry:
+    def _read_written(self, conn: TimelineRows, entry_id: str) -> TimelineEntry:
         """An entry that a caller added. Raises: NotFound, Invalid for a rollup."""
-        row = conn.execute(sql()["by_id"], {"id": well_formed(entry_id)}).fetchone()
+        row = conn.run("by_id", {"id": well_formed(entry_id)}).fetchone()
         if row is None:
             self.read(entry_id)
             raise NotFound(f"No entry {opening(entry_id, 100)!r}.")

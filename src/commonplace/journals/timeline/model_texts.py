@@ -18,7 +18,6 @@ from commonplace.core.clock import render_time
 from commonplace.core.errors import Denied, Invalid, Unavailable
 from commonplace.core.rollups import Material, NoSummary, PeriodBefore, Summary
 from commonplace.core.text import screening
-from commonplace.db.sqlite import snapshot
 from commonplace.journals.timeline.due_periods import note_change, span_at, span_of_row
 from commonplace.journals.timeline.entry import (
     LEVELS,
@@ -27,7 +26,7 @@ from commonplace.journals.timeline.entry import (
     render_metadata,
 )
 from commonplace.journals.timeline.figures import parse_figures
-from commonplace.journals.timeline.queries import entry_of, sql
+from commonplace.journals.timeline.queries import entry_of
 from commonplace.journals.timeline.rollup_input import (
     facts_of,
     gather,
@@ -37,13 +36,13 @@ from commonplace.journals.timeline.rollup_input import (
 )
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.core.clock import Level
     from commonplace.core.rollups import Summariser
     from commonplace.journals.timeline.due_periods import PeriodSpan
     from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.journals.timeline.ports import TimelineRows
     from commonplace.journals.timeline.rollup_input import RollupInput
     from commonplace.journals.timeline.rollups import Rollups
 
@@ -268,11 +267,11 @@ class ModelTexts:
                 return None
             times = (render_time(entry.start), render_time(entry.end))
             span = span_of_row(entry.zone_name, entry.level, *times)
-            with snapshot(conn):
+            with conn.snapshot():
                 found = gather(conn, span, self._journal.owner)
                 found = without_replaced(found, self._journal.replaced)
                 is_due = self._rollups.rows.mark_of(conn, span) is not None
-                facts = conn.execute(sql()["rollup_facts"], {"seq": entry.seq}).fetchone()
+                facts = conn.run("rollup_facts", {"seq": entry.seq}).fetchone()
                 before = self._before(conn, span, entry)
         if facts is None or is_due:
             return None
@@ -287,7 +286,7 @@ class ModelTexts:
         return _Gathered(found=found, token=facts[1], material=material)
 
     def _before(
-        self, conn: sqlite3.Connection, span: PeriodSpan, entry: TimelineEntry
+        self, conn: TimelineRows, span: PeriodSpan, entry: TimelineEntry
     ) -> PeriodBefore | None:
         """The period before a rollup's; None where it is due, holds nothing, or must not be told.
 
@@ -298,9 +297,7 @@ class ModelTexts:
         found = None if earlier == span else rows.find(conn, earlier)
         if found is None or rows.mark_of(conn, earlier) is not None:
             return None
-        facts, own = (
-            conn.execute(sql()["rollup_facts"], {"seq": x.seq}).fetchone() for x in (found, entry)
-        )
+        facts, own = (conn.run("rollup_facts", {"seq": x.seq}).fetchone() for x in (found, entry))
         if facts is None or own is None or facts[6] > own[6]:
             return None
         figures = parse_figures(json.loads(facts[3]))
@@ -320,18 +317,18 @@ class ModelTexts:
         now = self._journal.clock()
         asked = {"seq": entry.seq, "now": render_time(now), "until": render_time(now + CLAIM)}
         with self._journal.database.writing() as conn:
-            return conn.execute(sql()["claim"], asked).rowcount == 1
+            return conn.run("claim", asked).rowcount == 1
 
     def _unclaim(self, entry: TimelineEntry) -> None:
         with self._journal.database.writing() as conn:
-            conn.execute(sql()["unclaim"], {"seq": entry.seq})
+            conn.run("unclaim", {"seq": entry.seq})
 
     def _note_failure(self, entry: TimelineEntry, token: bytes, summary: Summary) -> int:
         """Count a failure of this material; how many there are now."""
         asked = {"seq": entry.seq, "generator": summary.generator, "input_hash": token}
         with self._journal.database.writing() as conn:
-            conn.execute(sql()["note_failure"], asked)
-            facts = conn.execute(sql()["rollup_facts"], {"seq": entry.seq}).fetchone()
+            conn.run("note_failure", asked)
+            facts = conn.run("rollup_facts", {"seq": entry.seq}).fetchone()
         return 0 if facts is None else int(facts[5])
 
     def _commit(self, entry: TimelineEntry, gathered: _Gathered, summary: Summary) -> bool:
@@ -355,11 +352,11 @@ class ModelTexts:
         }
         with journal.database.writing() as conn:
             if self._before(conn, found.span, entry) != gathered.material.before:
-                conn.execute(sql()["unclaim"], {"seq": entry.seq})
+                conn.run("unclaim", {"seq": entry.seq})
                 return False
-            if not conn.execute(sql()["set_text"], text).rowcount:
+            if not conn.run("set_text", text).rowcount:
                 return False
-            conn.execute(sql()["set_generator"], {"seq": entry.seq, "generator": summary.generator})
+            conn.run("set_generator", {"seq": entry.seq, "generator": summary.generator})
             change = note_change(conn, entry.seq)
             journal.due_periods.mark_spans(
                 conn, journal.due_periods.above(found.span), change=change

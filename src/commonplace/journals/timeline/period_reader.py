@@ -14,16 +14,14 @@ from msgspec import Struct
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.rollups import Figures
-from commonplace.db.sqlite import snapshot
 from commonplace.journals.timeline.comparison import MOST_BEFORE, Comparison
 from commonplace.journals.timeline.due_periods import MADE_FROM, is_open, smaller_of, span_at
 from commonplace.journals.timeline.figures import merged, parse_figures
-from commonplace.journals.timeline.queries import entry_of, sql
+from commonplace.journals.timeline.queries import entry_of
 from commonplace.journals.timeline.rollup_input import has_raw
 from commonplace.journals.timeline.trends import Trend, Trends, list_spans, recorded_span, trend_of
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterator, Sequence
     from datetime import datetime
     from typing import Any
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Interval
     from commonplace.journals.timeline.due_periods import PeriodSpan
     from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.journals.timeline.ports import TimelineRows
     from commonplace.journals.timeline.rollups import Computed, Rollups
 
 _TICK = timedelta(microseconds=1)
@@ -93,7 +92,7 @@ class PeriodReader:
         with self._journal.database.reading() as conn:
             if conn is None:
                 return []
-            with snapshot(conn):
+            with conn.snapshot():
                 return [*self._within(conn, span)]
 
     def list_trends(self, interval: Interval, level: Level, *, computes: Computed) -> Trends:
@@ -159,7 +158,7 @@ class PeriodReader:
         with self._journal.database.reading() as conn:
             if spans and conn is not None:
                 asked = self._asked(spans)
-                rows = conn.execute(sql()["figures_within"], asked)
+                rows = conn.run("figures_within", asked)
                 stored = {
                     parse_time(start): parse_figures(json.loads(text)) for start, text in rows
                 }
@@ -175,13 +174,13 @@ class PeriodReader:
                         periods.append(trend_of(span, figures, is_behind=is_behind))
         return periods
 
-    def _within(self, conn: sqlite3.Connection, span: PeriodSpan) -> Iterator[StoredPeriod]:
+    def _within(self, conn: TimelineRows, span: PeriodSpan) -> Iterator[StoredPeriod]:
         smaller = MADE_FROM[span.level]
         if smaller is None:
             return
         spans = smaller_of(span)
         asked = self._asked(spans)
-        rows = map(entry_of, conn.execute(sql()["shown_rollups"], asked))
+        rows = map(entry_of, conn.run("shown_rollups", asked))
         stored = {row.start: row for row in rows}
         due = self._due_among(conn, asked)
         for each in spans:
@@ -195,10 +194,10 @@ class PeriodReader:
                     count=count_of(row),
                     is_behind=is_due,
                 )
-            elif conn.execute(sql()["has_shown"], each.row).fetchone()[0]:
+            elif conn.run("has_shown", each.row).fetchone()[0]:
                 yield self._without_rollup(conn, each)
 
-    def _without_rollup(self, conn: sqlite3.Connection, span: PeriodSpan) -> StoredPeriod:
+    def _without_rollup(self, conn: TimelineRows, span: PeriodSpan) -> StoredPeriod:
         """A period that has none; one that goes on counts what its smaller ones do."""
         if not self._is_open(span):
             rows = self._rollups.rows
@@ -207,7 +206,7 @@ class PeriodReader:
             return StoredPeriod(span=span, state=state, is_behind=not is_expired)
         if MADE_FROM[span.level] is None:
             asked = {"start": render_time(span.start), "end": render_time(span.end)}
-            count = int(conn.execute(sql()["count_shown"], asked).fetchone()[0])
+            count = int(conn.run("count_shown", asked).fetchone()[0])
             return StoredPeriod(span=span, state="open", count=count)
         parts = [*self._within(conn, span)]
         return StoredPeriod(
@@ -217,9 +216,7 @@ class PeriodReader:
             is_behind=any(each.is_behind for each in parts),
         )
 
-    def _unstored_trend(
-        self, conn: sqlite3.Connection, span: PeriodSpan, computes: Computed
-    ) -> Trend:
+    def _unstored_trend(self, conn: TimelineRows, span: PeriodSpan, computes: Computed) -> Trend:
         if not has_raw(conn, span):
             return trend_of(span, Figures(), expired=self._rollups.rows.is_expired(conn, span))
         found = self._without_rollup(conn, span)
@@ -243,8 +240,8 @@ class PeriodReader:
     def _is_open(self, span: PeriodSpan) -> bool:
         return is_open(span, self._journal.clock(), self._rollups.grace)
 
-    def _due_among(self, conn: sqlite3.Connection, asked: dict[str, Any]) -> frozenset[datetime]:
-        rows = conn.execute(sql()["dirty_within"], asked)
+    def _due_among(self, conn: TimelineRows, asked: dict[str, Any]) -> frozenset[datetime]:
+        rows = conn.run("dirty_within", asked)
         return frozenset(parse_time(start) for (start,) in rows)
 
 

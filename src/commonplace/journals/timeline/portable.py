@@ -30,16 +30,16 @@ from commonplace.journals.timeline.entry import (
     render_metadata,
     unpack_id,
 )
-from commonplace.journals.timeline.queries import entry_of, sql
+from commonplace.journals.timeline.queries import entry_of
 from commonplace.journals.timeline.rollup_input import parse_points, render_points
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterator, Sequence
 
     from commonplace.core.import_notes import NotesImport
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
+    from commonplace.journals.timeline.ports import TimelineRows
 
 _AT_ONCE = 500
 _LONGEST_ID = 1000
@@ -167,17 +167,15 @@ class PortableTimeline:
             noting.put_added(planned)
         return added
 
-    def _is_known(self, conn: sqlite3.Connection, item: PortableItem) -> bool:
+    def _is_known(self, conn: TimelineRows, item: PortableItem) -> bool:
         """Whether there is, or was, an entry under the ref of an item."""
         made_id = _id_of(item)
         return bool(
-            conn.execute(sql()["by_id"], {"id": made_id}).fetchone()
-            or conn.execute(sql()["find_tombstone"], {"id": pack_id(made_id)}).fetchone()
+            conn.run("by_id", {"id": made_id}).fetchone()
+            or conn.run("find_tombstone", {"id": pack_id(made_id)}).fetchone()
         )
 
-    def _write(
-        self, conn: sqlite3.Connection, batch: Sequence[PortableMoment | PortableExpired]
-    ) -> int:
+    def _write(self, conn: TimelineRows, batch: Sequence[PortableMoment | PortableExpired]) -> int:
         now = self._timeline.clock()
         moments: list[PortableMoment] = []
         added = 0
@@ -191,9 +189,7 @@ class PortableTimeline:
             added += self._bury(conn, item, now)
         return added + self._add(conn, moments, now)
 
-    def _add(
-        self, conn: sqlite3.Connection, moments: Sequence[PortableMoment], now: datetime
-    ) -> int:
+    def _add(self, conn: TimelineRows, moments: Sequence[PortableMoment], now: datetime) -> int:
         if not moments:
             return 0
         adder = self._timeline.adder(conn, now)
@@ -206,16 +202,16 @@ class PortableTimeline:
                     "created": render_time(item.created),
                     "updated": render_time(item.updated),
                 }
-                conn.execute(sql()["note_as_it_was"], was)
+                conn.run("note_as_it_was", was)
         return sum(one.is_new for one in done)
 
-    def _bury(self, conn: sqlite3.Connection, item: PortableExpired, now: datetime) -> int:
+    def _bury(self, conn: TimelineRows, item: PortableExpired, now: datetime) -> int:
         packed = pack_id(_id_of(item))
-        if conn.execute(sql()["find_tombstone"], {"id": packed}).fetchone():
+        if conn.run("find_tombstone", {"id": packed}).fetchone():
             return 0
         at = check_time(item.at)
-        seq = conn.execute(sql()["take_number"]).fetchone()[0]
-        conn.execute(sql()["bury"], {"seq": seq, "id": packed, "expired": True})
+        seq = conn.run("take_number").fetchone()[0]
+        conn.run("bury", {"seq": seq, "id": packed, "expired": True})
         left = {
             "timestamp": render_time(at),
             "seq": seq,
@@ -223,7 +219,7 @@ class PortableTimeline:
             "facts": render_metadata(item.facts),
             "points": _points_of(item),
         }
-        conn.execute(sql()["expire"], left)
+        conn.run("expire", left)
         due = self._timeline.due_periods
         due.mark_new(conn, [at], change=seq, zones=due.zones(conn, now))
         return 1

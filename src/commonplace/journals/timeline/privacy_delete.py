@@ -8,18 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.clock import parse_time, render_time
-from commonplace.core.errors import Unavailable
 from commonplace.journals.timeline.due_periods import note_change, span_of_row
 from commonplace.journals.timeline.entry import RAW, content_hash, pack_id
-from commonplace.journals.timeline.queries import entry_of, sql
+from commonplace.journals.timeline.queries import entry_of
 
 if TYPE_CHECKING:
-    import sqlite3
     from datetime import datetime
 
-    from commonplace.journals.timeline.database import TimelineDatabase
     from commonplace.journals.timeline.due_periods import DuePeriods
     from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.journals.timeline.ports import TimelineRows
 
 
 Rollup: TypeAlias = tuple[int, str | bytes]
@@ -27,7 +25,7 @@ Rollup: TypeAlias = tuple[int, str | bytes]
 
 
 def remove(
-    conn: sqlite3.Connection,
+    conn: TimelineRows,
     due_periods: DuePeriods,
     entry_id: str,
     entry: TimelineEntry | int,
@@ -51,31 +49,31 @@ def remove(
     """
     seq = entry if isinstance(entry, int) else entry.seq
     at: datetime | None = None
-    above: list[Rollup] = conn.execute(sql()["above"], {"source": seq}).fetchall()
+    above: list[Rollup] = conn.run("above", {"source": seq}).fetchall()
     if not isinstance(entry, int):
-        conn.execute(sql()["drop"], {"seq": seq})
+        conn.run("drop", {"seq": seq})
         change = note_change(conn, seq)
         if entry.entry_type == RAW:
             at = entry.at
             due_periods.mark(conn, at, change=change, now=now)
-    elif found := conn.execute(sql()["find_expired"], {"seq": seq}).fetchone():
-        conn.execute(sql()["drop_expired"], {"timestamp": found[0], "seq": seq})
+    elif found := conn.run("find_expired", {"seq": seq}).fetchone():
+        conn.run("drop_expired", {"timestamp": found[0], "seq": seq})
         at = parse_time(found[0])
         due_periods.mark(conn, at, change=note_change(conn, 0), now=now)
-    conn.execute(sql()["note_erasing"], {"erasing": True})
-    conn.execute(sql()["bury"], {"seq": seq, "id": pack_id(entry_id), "expired": False})
+    conn.run("note_erasing", {"erasing": True})
+    conn.run("bury", {"seq": seq, "id": pack_id(entry_id), "expired": False})
     known = set() if blanked is None else blanked
     for rollup in {rollup for rollup, _ in above} - known:
         blank(conn, due_periods, rollup, now)
         known.add(rollup)
     if at is not None:
         above += blank_compared(conn, due_periods, at, now, known)
-    conn.execute(sql()["unlink"], {"source": seq})
+    conn.run("unlink", {"source": seq})
     return above
 
 
 def blank_compared(
-    conn: sqlite3.Connection,
+    conn: TimelineRows,
     due_periods: DuePeriods,
     at: datetime,
     now: datetime,
@@ -95,9 +93,9 @@ def blank_compared(
     """
     found: list[Rollup] = []
     for asked in due_periods.after(conn, at, now):
-        for rollup in conn.execute(sql()["model_text"], asked).fetchall():
+        for rollup in conn.run("model_text", asked).fetchall():
             found.append(rollup)
-            found += conn.execute(sql()["above"], {"source": rollup[0]}).fetchall()
+            found += conn.run("above", {"source": rollup[0]}).fetchall()
     known = set() if blanked is None else blanked
     for seq in {seq for seq, _ in found} - known:
         blank(conn, due_periods, seq, now)
@@ -105,14 +103,14 @@ def blank_compared(
     return found
 
 
-def blank(conn: sqlite3.Connection, due_periods: DuePeriods, seq: int, now: datetime) -> None:
+def blank(conn: TimelineRows, due_periods: DuePeriods, seq: int, now: datetime) -> None:
     """Take all text out of a rollup, and mark it: it is made again from what is left."""
-    row = conn.execute(sql()["by_seq"], {"seq": seq}).fetchone()
+    row = conn.run("by_seq", {"seq": seq}).fetchone()
     if row is None:
         return  # it expired itself; what was made from it is above, too
     rollup = entry_of(row)
-    conn.execute(sql()["note_erasing"], {"erasing": True})
-    conn.execute(sql()["blank"], {"seq": seq})
+    conn.run("note_erasing", {"erasing": True})
+    conn.run("blank", {"seq": seq})
     timestamp = render_time(rollup.at)
     blank = {
         "seq": seq,
@@ -121,33 +119,8 @@ def blank(conn: sqlite3.Connection, due_periods: DuePeriods, seq: int, now: date
         "now": render_time(now),
         "hash": content_hash("", "{}", rollup.entry_type, timestamp),
     }
-    conn.execute(sql()["update_rollup"], blank)
+    conn.run("update_rollup", blank)
     change = note_change(conn, seq)
     start, end = (render_time(at) for at in (rollup.start, rollup.end))
     span = span_of_row(rollup.zone_name, rollup.level, start, end)
     due_periods.mark_spans(conn, [span], change=change)
-
-
-def erase(database: TimelineDatabase) -> None:
-    """Leave nothing of what was deleted or altered in the journal file. Raises: Unavailable."""
-    with database.writing() as conn:
-        conn.execute(sql()["merge_words"])
-        change = conn.execute(sql()["last_change"]).fetchone()[0]
-    if not database.erase():
-        raise Unavailable(
-            "Another process reads the timeline {place}, so the deleted text remains in the file.",
-            hint="Delete it again when other processes are done.",
-            place=database.path,
-        )
-    with database.writing() as conn:
-        # What another process deleted or altered since is not erased yet.
-        if conn.execute(sql()["last_change"]).fetchone()[0] == change:
-            conn.execute(sql()["note_erasing"], {"erasing": False})
-
-
-def is_erasing(database: TimelineDatabase) -> bool:
-    """Whether something was deleted, and its bytes may be left: a process ended, or another read.
-
-    Raises: Unavailable.
-    """
-    return any(erasing for (erasing,) in database.ask("erasing"))

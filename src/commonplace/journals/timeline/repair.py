@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.text import counted_entries
 from commonplace.core.values import Problem
-from commonplace.journals.timeline.privacy_delete import erase, is_erasing
+from commonplace.journals.timeline.database import TimelineDatabase
 from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
@@ -27,19 +27,20 @@ def find_problems(journal: TimelineJournal, feeding: Feeding | None = None) -> I
 
     feeding: what follows the journals whose entries count in the summaries.
     """
-    path = journal.database.path
+    file = file_of(journal)
+    path = file.path
     try:
-        with journal.database.reading() as conn:
-            pages = "ok" if conn is None else conn.execute(sql()["check_pages"]).fetchone()[0]
+        with file.reading() as rows:
+            pages = "ok" if rows is None else rows.run("check_pages").fetchone()[0]
         if pages != "ok":
             yield Problem(what=f"{path} is damaged.", hint=_BACKUP)
-        elif not _words_fit(journal):
+        elif not _words_fit(file):
             yield Problem(
                 what=f"{path} has a word index that does not fit its entries.",
                 hint="Repair rebuilds it from the entries.",
                 repairable=True,
             )
-        elif is_erasing(journal.database):
+        elif file.is_erasing():
             yield Problem(
                 what=f"{path} may hold bytes of what was deleted.",
                 hint="Repair erases them.",
@@ -65,27 +66,33 @@ def repair(journal: TimelineJournal) -> list[str]:
 
     Raises: Unavailable.
     """
-    path, done = journal.database.path, []
+    file, done = file_of(journal), []
     try:
-        if not _words_fit(journal):
-            with journal.database.writing() as conn:
-                conn.execute(sql()["rebuild_words"])
-            done.append(f"Rebuilt the word index of {path} from its entries.")
-        if is_erasing(journal.database):
-            erase(journal.database)
-            done.append(f"Erased from {path} what was deleted.")
+        if not _words_fit(file):
+            with file.writing() as rows:
+                rows.run("rebuild_words")
+            done.append(f"Rebuilt the word index of {file.path} from its entries.")
+        if file.is_erasing():
+            file.erase()
+            done.append(f"Erased from {file.path} what was deleted.")
     except Corrupted:
         pass  # `find_problems` names what is wrong
     return done
 
 
-def _words_fit(journal: TimelineJournal) -> bool:
+def file_of(journal: TimelineJournal) -> TimelineDatabase:
+    """The file of a timeline that lies in one."""
+    assert isinstance(journal.database, TimelineDatabase)
+    return journal.database
+
+
+def _words_fit(file: TimelineDatabase) -> bool:
     """Whether the words that readers of the file search are those of its entries."""
-    if not journal.database.exists:
+    if not file.exists:
         return True
     try:
         # The check is written as an insert; it changes nothing, and is rolled back all the same.
-        with journal.database.bare() as conn:
+        with file.bare() as conn:
             conn.execute("BEGIN IMMEDIATE")
             try:
                 conn.execute(sql()["check_words"])

@@ -32,14 +32,13 @@ from commonplace.journals.timeline.figures import (
     parse_figures,
     render_figures,
 )
-from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from commonplace.core.time_book import TimeBook
+    from commonplace.journals.timeline.ports import TimelineRows
 
 
 _NAMES_KEPT = 50
@@ -158,7 +157,7 @@ def empty_input(span: PeriodSpan) -> RollupInput:
     return RollupInput(span=span, key=period_key(span.start, span.level, span.zone))
 
 
-def gather(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> RollupInput:
+def gather(conn: TimelineRows, span: PeriodSpan, owner: str) -> RollupInput:
     """All that a period is made from, read in one transaction of the caller's."""
     return _of_entries(conn, span) if span.level == "hour" else _of_rollups(conn, span, owner)
 
@@ -203,11 +202,11 @@ def read_fed(found: RollupInput, feed: Feed | None) -> RollupInput:
     return replace(found, parts=tuple(parts), figures=figures)
 
 
-def _of_entries(conn: sqlite3.Connection, span: PeriodSpan) -> RollupInput:
+def _of_entries(conn: TimelineRows, span: PeriodSpan) -> RollupInput:
     asked = {"start": render_time(span.start), "end": render_time(span.end)}
     parts: list[Part] = []
     counted: list[tuple[datetime, Mapping[str, Any]]] = []
-    rows = conn.execute(sql()["raw_within"], asked).fetchall()
+    rows = conn.run("raw_within", asked).fetchall()
     facts_of = {row[0]: json.loads(row[4]) if row[4] != "{}" else {} for row in rows}
     # An entry that was corrected within the hour is counted once, as it is now.
     put_right = {facts.get(SUPERSEDES) for facts in facts_of.values()}
@@ -224,14 +223,14 @@ def _of_entries(conn: sqlite3.Connection, span: PeriodSpan) -> RollupInput:
         parts.append(replace(part, item=replace(part.item, text=text)))
         if ref not in put_right:
             counted.append((at, facts_of[seq]))
-    expired = conn.execute(sql()["expired_within"], asked)
+    expired = conn.run("expired_within", asked)
     for seq, packed, timestamp, facts, points, digest in expired:
         at, quoted, entry_id = parse_time(timestamp), parse_points(points), unpack_id(packed)
         text = "\n".join(x.text for x in quoted)
         item = Item(ref=ref_of(entry_id), at=at, text=text, points=quoted)
         parts.append(Part(item=item, names=(entry_id,), link=(seq, digest)))
         counted.append((at, json.loads(facts)))
-    fed = conn.execute(sql()["fed_within"], asked)
+    fed = conn.run("fed_within", asked)
     for seq, ref, journal, timestamp, digest, is_replaced, former in fed:
         part = Part(
             item=Item(ref=ref, at=parse_time(timestamp), text="", journal=journal),
@@ -262,16 +261,16 @@ def _text_of_part(part: Part, text: str, span: PeriodSpan) -> str:
     return text[:at] + note + text[at:]
 
 
-def _former_time(conn: sqlite3.Connection, facts: Mapping[str, Any]) -> datetime | None:
+def _former_time(conn: TimelineRows, facts: Mapping[str, Any]) -> datetime | None:
     """The time of the entry of the timeline whose place another took; None for none."""
     ref = facts.get(SUPERSEDES)
     if not isinstance(ref, str) or not ref.startswith(f"{JOURNAL}:"):
         return None
-    row = conn.execute(sql()["raw_time"], {"id": id_of(ref)}).fetchone()
+    row = conn.run("raw_time", {"id": id_of(ref)}).fetchone()
     return parse_time(row[0]) if row else None
 
 
-def _of_rollups(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> RollupInput:
+def _of_rollups(conn: TimelineRows, span: PeriodSpan, owner: str) -> RollupInput:
     smaller = MADE_FROM[span.level]
     assert smaller is not None
     expected = smaller_of(span)
@@ -283,7 +282,7 @@ def _of_rollups(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> Rollu
         "tz": span.zone_name,
     }
     around = replace(span, level=smaller)
-    rows = conn.execute(sql()["children"], asked)
+    rows = conn.run("children", asked)
     made = {parse_time(row[2]): _child(row, around) for row in rows}
     unmade = [x for x in expected if x.start not in made]
     missing = [x for x in unmade if has_raw(conn, x)]
@@ -315,10 +314,10 @@ def _child(row: tuple[Any, ...], around: PeriodSpan) -> Part:
     return Part(item=item, names=(entry_id,), link=(seq, digest), figures=counted, span=span)
 
 
-def has_raw(conn: sqlite3.Connection, span: PeriodSpan) -> bool:
+def has_raw(conn: TimelineRows, span: PeriodSpan) -> bool:
     """Whether anything was recorded in a period and is still there."""
     asked = {"start": render_time(span.start), "end": render_time(span.end)}
-    return bool(conn.execute(sql()["has_raw"], asked).fetchone()[0])
+    return bool(conn.run("has_raw", asked).fetchone()[0])
 
 
 def facts_of(

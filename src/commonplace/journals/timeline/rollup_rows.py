@@ -24,14 +24,13 @@ from commonplace.journals.timeline.entry import (
     rollup_id,
 )
 from commonplace.journals.timeline.figures import render_figures
-from commonplace.journals.timeline.queries import entry_of, sql
+from commonplace.journals.timeline.queries import entry_of
 from commonplace.journals.timeline.rollup_input import empty_input, facts_of, render_points
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from commonplace.journals.timeline.due_periods import DuePeriod, PeriodSpan
     from commonplace.journals.timeline.journal import TimelineJournal
+    from commonplace.journals.timeline.ports import TimelineRows
     from commonplace.journals.timeline.rollup_input import RollupInput
 
 _ASTRAY = timedelta(hours=40)
@@ -48,32 +47,32 @@ class RollupRows:
         self._journal = journal
         self._generator = generator
 
-    def find(self, conn: sqlite3.Connection, span: PeriodSpan) -> TimelineEntry | None:
+    def find(self, conn: TimelineRows, span: PeriodSpan) -> TimelineEntry | None:
         """The rollup of a period as its row has it."""
         asked = {**key_of(span), "thread_id": self._journal.owner}
-        row = conn.execute(sql()["by_period"], asked).fetchone()
+        row = conn.run("by_period", asked).fetchone()
         return None if row is None else entry_of(row)
 
-    def is_expired(self, conn: sqlite3.Connection, span: PeriodSpan) -> bool:
+    def is_expired(self, conn: TimelineRows, span: PeriodSpan) -> bool:
         """Whether retention deleted the rollup of a period."""
         suffix = self._journal.due_periods.suffix(conn, span.zone_name)
         key = period_key(span.start, span.level, span.zone)
         return self._expired(conn, rollup_id(span.level, key, suffix)) is not None
 
-    def _expired(self, conn: sqlite3.Connection, entry_id: str) -> int | None:
+    def _expired(self, conn: TimelineRows, entry_id: str) -> int | None:
         """The number of an entry that expired; None for one that did not."""
-        found = conn.execute(sql()["find_tombstone"], {"id": pack_id(entry_id)}).fetchone()
+        found = conn.run("find_tombstone", {"id": pack_id(entry_id)}).fetchone()
         return found[0] if found is not None and found[1] else None
 
-    def mark_of(self, conn: sqlite3.Connection, span: PeriodSpan) -> int | None:
+    def mark_of(self, conn: TimelineRows, span: PeriodSpan) -> int | None:
         """The change since which a period is to be rolled up again; None where it is not."""
-        found = conn.execute(sql()["find_dirty"], key_of(span)).fetchone()
+        found = conn.run("find_dirty", key_of(span)).fetchone()
         return None if found is None else int(found[0])
 
-    def unmark(self, conn: sqlite3.Connection, due: DuePeriod) -> bool:
+    def unmark(self, conn: TimelineRows, due: DuePeriod) -> bool:
         """Take a period's mark away, unless something changed in it since it was looked at."""
         values = {**key_of(due.span), "mark": due.mark, "seen": due.seen}
-        return conn.execute(sql()["unmark"], values).rowcount > 0
+        return conn.run("unmark", values).rowcount > 0
 
     def store(self, found: RollupInput, summary: Summary, due: DuePeriod) -> bool:
         """Store a rollup that was made from `found`; False where that is no longer how it is."""
@@ -134,9 +133,7 @@ class RollupRows:
             sources=found.names,
         )
 
-    def _put(
-        self, conn: sqlite3.Connection, entry: TimelineEntry, old: TimelineEntry | None
-    ) -> int:
+    def _put(self, conn: TimelineRows, entry: TimelineEntry, old: TimelineEntry | None) -> int:
         metadata = render_metadata(entry.metadata)
         timestamp = render_time(entry.at)
         row = {
@@ -154,18 +151,18 @@ class RollupRows:
             "tz": entry.zone_name,
         }
         if old is not None:
-            conn.execute(sql()["update_rollup"], {**row, "seq": old.seq})
+            conn.run("update_rollup", {**row, "seq": old.seq})
             return old.seq
         seq = self._expired(conn, entry.id)
         row |= {"seq": seq, "status": "active"}
         if seq is not None:
             # What is made from it needs it again, and no reader does: its time is past.
-            conn.execute(sql()["unbury"], {"seq": seq})
+            conn.run("unbury", {"seq": seq})
             row["status"] = "archived"
-        return conn.execute(sql()["add_rollup"], row).lastrowid or 0
+        return conn.run("add_rollup", row).lastrowid or 0
 
     def _put_facts(
-        self, conn: sqlite3.Connection, seq: int, found: RollupInput, summary: Summary
+        self, conn: TimelineRows, seq: int, found: RollupInput, summary: Summary
     ) -> None:
         facts = {
             "seq": seq,
@@ -178,14 +175,14 @@ class RollupRows:
             "points": render_points(summary.points),
             "is_private": int(found.is_private),
         }
-        conn.execute(sql()["set_rollup"], facts)
-        conn.execute(sql()["drop_links"], {"rollup": seq})
+        conn.run("set_rollup", facts)
+        conn.run("drop_links", {"rollup": seq})
         links = (
             {"rollup": seq, "source": source, "hash": digest} for source, digest in found.links
         )
-        conn.executemany(sql()["add_link"], links)
+        conn.run_each("add_link", links)
 
-    def _put_empty(self, conn: sqlite3.Connection, span: PeriodSpan, suffix: str) -> None:
+    def _put_empty(self, conn: TimelineRows, span: PeriodSpan, suffix: str) -> None:
         """Record that nothing happened in a period, so that it differs from one not looked at."""
         if self.find(conn, span) is not None or self.mark_of(conn, span) is not None:
             return
@@ -195,7 +192,7 @@ class RollupRows:
         seq = self._put(conn, entry, None)
         self._put_facts(conn, seq, found, Summary(text="", generator=self._generator))
 
-    def _drop_replaced(self, conn: sqlite3.Connection, span: PeriodSpan) -> None:
+    def _drop_replaced(self, conn: TimelineRows, span: PeriodSpan) -> None:
         """What another zone cut is kept until this one has its own, and no longer."""
         asked = {
             "thread_id": self._journal.owner,
@@ -204,11 +201,11 @@ class RollupRows:
             "low": render_time(span.start - _ASTRAY),
             "high": render_time(span.end + _ASTRAY),
         }
-        for seq, entry_id, start, end in conn.execute(sql()["overlapped"], asked).fetchall():
+        for seq, entry_id, start, end in conn.run("overlapped", asked).fetchall():
             began, ended = parse_time(start), parse_time(end)
             if span.interval.holds(began + (ended - began) / 2):
-                conn.execute(sql()["drop"], {"seq": seq})
-                conn.execute(sql()["bury"], {"seq": seq, "id": pack_id(entry_id), "expired": False})
+                conn.run("drop", {"seq": seq})
+                conn.run("bury", {"seq": seq, "id": pack_id(entry_id), "expired": False})
                 note_change(conn, seq)
 
 

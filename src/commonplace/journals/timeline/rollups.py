@@ -17,7 +17,6 @@ from commonplace.core.clock import find_period_key, parse_time, render_time
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.rollups import Item, Summary
 from commonplace.core.text import screening
-from commonplace.db.sqlite import snapshot
 from commonplace.journals.timeline.due_periods import (
     DuePeriod,
     PeriodSpan,
@@ -37,7 +36,6 @@ from commonplace.journals.timeline.entry import (
     rollup_id,
 )
 from commonplace.journals.timeline.figures import merged
-from commonplace.journals.timeline.queries import sql
 from commonplace.journals.timeline.rollup_input import (
     Part,
     RollupInput,
@@ -51,13 +49,13 @@ from commonplace.journals.timeline.rollup_input import (
 from commonplace.journals.timeline.rollup_rows import RollupRows, key_of
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable
     from datetime import datetime
 
     from commonplace.core.clock import Level
     from commonplace.core.rollups import Summariser
     from commonplace.journals.timeline.journal import TimelineJournal
+    from commonplace.journals.timeline.ports import TimelineRows
     from commonplace.journals.timeline.rollup_input import Feed
 
 Computed: TypeAlias = Literal["due", "open"]
@@ -217,11 +215,11 @@ class Rollups:
         with self.journal.database.writing() as conn:
             span = span_at(at, level, self.journal.due_periods.zone(conn))
             self.journal.due_periods.begin(conn, span.zone_name, self.journal.clock())
-            change = conn.execute(sql()["last_change"]).fetchone()[0]
+            change = conn.run("last_change").fetchone()[0]
             spans = self._spans_to_rebuild(conn, span)
             self.journal.due_periods.mark_spans(conn, spans, change=change)
             whole = {**key_of(span), "level": span.number, "end": render_time(span.end)}
-            conn.execute(sql()["forget_inputs"], {**whole, "thread_id": self.journal.owner})
+            conn.run("forget_inputs", {**whole, "thread_id": self.journal.owner})
         self.roll_up_with_parts(span)
         now = self.journal.clock()
         return sum(not is_open(each, now, self.grace) for each in spans)
@@ -295,7 +293,7 @@ class Rollups:
         with self.journal.database.reading() as conn:
             if conn is None:
                 return empty_input(span)
-            with snapshot(conn):
+            with conn.snapshot():
                 found = gather(conn, span, self.journal.owner)
                 found = without_replaced(found, self.journal.replaced)
                 due = {x for x in smaller_of(span) if self.rows.mark_of(conn, x) is not None}
@@ -348,12 +346,12 @@ class Rollups:
     def _bounds(self) -> dict[str, str]:
         return bounds(self.journal.clock(), self.grace)
 
-    def _spans_to_rebuild(self, conn: sqlite3.Connection, whole: PeriodSpan) -> set[PeriodSpan]:
+    def _spans_to_rebuild(self, conn: TimelineRows, whole: PeriodSpan) -> set[PeriodSpan]:
         """A period and all smaller ones in it that have a rollup, or something to be rolled up."""
         asked = {"start": render_time(whole.start), "end": render_time(whole.end)}
-        times = [row[2] for row in conn.execute(sql()["raw_within"], asked)]
-        times += [row[2] for row in conn.execute(sql()["expired_within"], asked)]
-        times += [row[3] for row in conn.execute(sql()["fed_within"], asked)]
+        times = [row[2] for row in conn.run("raw_within", asked)]
+        times += [row[2] for row in conn.run("expired_within", asked)]
+        times += [row[3] for row in conn.run("fed_within", asked)]
         levels = LEVELS[: whole.number]
         found = {
             span
@@ -362,18 +360,18 @@ class Rollups:
             if span.level in levels and whole.start <= span.start and span.end <= whole.end
         }
         owned = {"tz": whole.zone_name, "level": whole.number, "thread_id": self.journal.owner}
-        rows = conn.execute(sql()["made_within"], {**asked, **owned}).fetchall()
+        rows = conn.run("made_within", {**asked, **owned}).fetchall()
         return {whole, *found, *(span_of_row(whole.zone_name, *row) for row in rows)}
 
     def _gather(self, span: PeriodSpan) -> tuple[DuePeriod | None, RollupInput | None]:
         with self.journal.database.reading() as conn:
             if conn is None:
                 return None, None
-            with snapshot(conn):
+            with conn.snapshot():
                 mark = self.rows.mark_of(conn, span)
                 if mark is None:
                     return None, None
-                seen = conn.execute(sql()["last_change"]).fetchone()[0]
+                seen = conn.run("last_change").fetchone()[0]
                 found = gather(conn, span, self.journal.owner)
                 return DuePeriod(span, mark, seen), without_replaced(found, self.journal.replaced)
 
@@ -399,7 +397,7 @@ class Rollups:
 
     def _mark(self, *spans: PeriodSpan) -> None:
         with self.journal.database.writing() as conn:
-            change = conn.execute(sql()["last_change"]).fetchone()[0]
+            change = conn.run("last_change").fetchone()[0]
             self.journal.due_periods.mark_spans(conn, spans, change=change)
 
     def _is_marked(self, span: PeriodSpan) -> bool:
@@ -412,10 +410,10 @@ class Rollups:
             old = None if conn is None else self.rows.find(conn, found.span)
             if old is None or conn is None or old.status != "active":
                 return False
-            facts = conn.execute(sql()["rollup_facts"], {"seq": old.seq}).fetchone()
+            facts = conn.run("rollup_facts", {"seq": old.seq}).fetchone()
             return bool(facts[1] == found.input_hash)
 
-    def _find(self, conn: sqlite3.Connection | None, span: PeriodSpan) -> TimelineEntry | None:
+    def _find(self, conn: TimelineRows | None, span: PeriodSpan) -> TimelineEntry | None:
         """The rollup of a period with what it went into and was made from."""
         found = None if conn is None else self.rows.find(conn, span)
         return None if conn is None or found is None else self.journal.whole(conn, found)

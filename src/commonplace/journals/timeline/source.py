@@ -20,7 +20,7 @@ from commonplace.journals.timeline.entry import (
     stamp_of,
     unpack_id,
 )
-from commonplace.journals.timeline.queries import entry_of, sql
+from commonplace.journals.timeline.queries import entry_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,8 +58,8 @@ class TimelineSource:
             with self._journal.database.reading() as conn:
                 if conn is None:
                     return ""
-                name, *_ = conn.execute(sql()["state"]).fetchone()
-                return f"{name}{FORM} {conn.execute(sql()['last_change']).fetchone()[0]}"
+                name, *_ = conn.run("state").fetchone()
+                return f"{name}{FORM} {conn.run('last_change').fetchone()[0]}"
         except CommonplaceError as exc:
             return f"{_UNREADABLE} {exc.message}"
 

@@ -642,10 +642,8 @@ class TimelineService:
 
     def _erase(self) -> None:
         """Erase once what was deleted before and is left, as where that process was killed."""
-        from commonplace.journals.timeline.privacy_delete import erase, is_erasing
-
         if not self._is_erased:
             self._is_erased = True
             with suppress(CommonplaceError):
-                if is_erasing(self.journal.database):
-                    erase(self.journal.database)
+                if self.journal.database.is_erasing():
+                    self.journal.database.erase()
