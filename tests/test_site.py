@@ -61,8 +61,8 @@ def test_a_link_to_a_page_stays_and_one_to_a_file_leaves_the_site(pages):
 
 def test_what_a_block_of_code_says_is_left_alone(pages):
     """Markdown in an example is no link of ours."""
-    page = (pages / "docs" / "notebook.md").read_text("utf-8")
-    source = (ROOT / "docs" / "notebook.md").read_text("utf-8")
+    page = (pages / "docs" / "notebook-sharing.md").read_text("utf-8")
+    source = (ROOT / "docs" / "notebook-sharing.md").read_text("utf-8")
     assert page.count("```") == source.count("```")
 
 
