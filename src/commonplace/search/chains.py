@@ -68,9 +68,8 @@ def gone_links(times: Mapping[str, float], refs: Sequence[str]) -> dict[str, Cha
     return {ref: ChainLink(ref="", at=datetime.fromtimestamp(at, UTC)) for ref, at in known}
 
 
-def dates_of(index: Searched, docs: Sequence[Doc]) -> dict[str, datetime]:
-    """When the entries were that these docs supersede, by ref; none for one that is gone."""
-    refs = [doc.supersedes for doc in docs if doc.supersedes]
+def dates_of(index: Searched, refs: Sequence[str]) -> dict[str, datetime]:
+    """When these entries were, by ref; none for one that is gone."""
     return dict(index.dates_of(refs)) if refs and isinstance(index, DatesRefs) else {}
 
 

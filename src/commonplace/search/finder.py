@@ -294,18 +294,17 @@ class Finder:
         hits = [hit for hit in hits if hit.doc.ref not in hidden] if hidden else hits
         alone = [hit.doc.ref for hit in hits if hit.doc.ref not in newest]
         gone = self.gone_links(alone, before=before)
-        dates = dates_of(self._index, [hit.doc for hit in hits])
+        former = [hit.doc.supersedes for hit in hits]
+        dates = dates_of(self._index, [ref for ref in former if ref])
         return tuple(
             replace(
                 hit,
-                replaces=ChainLink(ref=ref, at=dates.get(ref))
-                if (ref := hit.doc.supersedes)
-                else None,
+                replaces=ChainLink(ref=ref, at=dates.get(ref)) if ref else None,
                 replaced_by=ChainLink(ref=now.ref, at=now.at)
                 if (now := newest.get(hit.doc.ref))
                 else gone.get(hit.doc.ref),
             )
-            for hit in hits
+            for hit, ref in zip(hits, former, strict=True)
         )
 
     def newest(self, where: Filter, limit: int) -> Found:

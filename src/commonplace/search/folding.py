@@ -74,8 +74,13 @@ def few_of_a_session(hits: Sequence[Hit], question: str, share: float = math.inf
 
     share: Of the best score, from which further turns stay too; of a list, of any score, none does.
     """
-    counts = Counter(hit.doc.session for hit in hits if _is_turn(hit))
-    crowded = {x for x, n in counts.items() if n > numbers.TURNS_SHOWN and not _names(question, x)}
+    sessions = [hit.doc.session if hit.doc.kind == numbers.TURN else "" for hit in hits]
+    counts = Counter(sessions)
+    crowded = {
+        session
+        for session, count in counts.items()
+        if session and count > numbers.TURNS_SHOWN and not _names(question, session)
+    }
     if not crowded or asks_said(question):
         return Fitting(tuple(hits))
     has_rare = _with_rare_words(hits, question)
@@ -83,17 +88,12 @@ def few_of_a_session(hits: Sequence[Hit], question: str, share: float = math.inf
     least = share * hits[0].score
     shown: list[Hit] = []
     turns: list[Hit] = []
-    for place, hit in enumerate(hits):
-        session = hit.doc.session if _is_turn(hit) else ""
+    for place, (hit, session) in enumerate(zip(hits, sessions, strict=True)):
         counts[session] += 1
         is_more = session in crowded and counts[session] > numbers.TURNS_SHOWN
         folds = is_more and hit.score < least and not has_rare[place]
         (turns if folds else shown).append(hit)
     return Fitting(tuple(shown), turns=tuple(turns))
-
-
-def _is_turn(hit: Hit) -> bool:
-    return bool(hit.doc.session) and hit.doc.kind == numbers.TURN
 
 
 def _names(question: str, session: str) -> bool:

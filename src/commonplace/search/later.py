@@ -54,16 +54,16 @@ def with_later(hits: Sequence[Hit], others: Sequence[Hit] = ()) -> list[Hit]:
 
     others: The next best, which are shown only where one of them is such a later one.
     """
-    looked = [*hits, *others][: numbers.LATER_LOOKED_AT]
-    count = Counter(word for hit in looked for word in read_statement(hit.doc.own_text).subject)
+    looked = [_read(hit) for hit in [*hits, *others][: numbers.LATER_LOOKED_AT]]
+    count = Counter(word for each in looked for word in each.subject)
     rare = {word for word, docs in count.items() if docs <= numbers.ASKED_RARE}
     after: dict[str, Hit] = {}
     asks_number = bool(hits) and asks_for_number(hits[0].about)
     for follows in (_takes_place, _answers_alike, *([_gives_number] if asks_number else [])):
         newest_refs = {hit.doc.ref for hit in after.values()}
-        for former in hits[: numbers.LATER_LOOKED_AT]:
-            ref = former.doc.ref
-            is_settled = former.replaced_by is not None or ref in after or ref in newest_refs
+        for former in looked[: len(hits)]:
+            ref = former.hit.doc.ref
+            is_settled = former.hit.replaced_by is not None or ref in after or ref in newest_refs
             if not is_settled and (newest := follows(former, _later_ones(former, looked, rare))):
                 after[ref] = newest
     if not after:
@@ -91,6 +91,19 @@ def in_order(hits: Sequence[_Ranked], others: Sequence[_Ranked] = ()) -> list[_R
     return [*placed.values()]
 
 
+class _Looked(NamedTuple):
+    """A hit, what it says, and the words that it is about."""
+
+    hit: Hit
+    says: Statement
+    subject: frozenset[str]
+
+
+def _read(hit: Hit) -> _Looked:
+    says = read_statement(hit.doc.own_text)
+    return _Looked(hit, says, says.subject)
+
+
 class _Later(NamedTuple):
     """A later hit that has words of the question in common with a former one, and how many."""
 
@@ -99,30 +112,29 @@ class _Later(NamedTuple):
     asked: int
 
 
-def _later_ones(former: Hit, looked: Sequence[Hit], rare: Collection[str]) -> list[_Later]:
+def _later_ones(former: _Looked, looked: Sequence[_Looked], rare: Collection[str]) -> list[_Later]:
     """The later hits that speak of what is asked about, as a former one does.
 
     None of one that has little of what is asked about itself.
 
     rare: The words that few of the hits have: one of them must be asked for, and in both.
     """
-    old, asked = read_statement(former.doc.own_text), read_statement(former.about)
-    wanted = asked.subject & old.subject
+    asked = read_statement(former.hit.about).subject
+    wanted = asked & former.subject
     found: list[_Later] = []
-    if len(wanted) < len(asked.subject) * numbers.ASKED_OF_FORMER:
+    if len(wanted) < len(asked) * numbers.ASKED_OF_FORMER:
         return found
-    for hit in looked:
-        if hit.replaced_by is None and may_follow(hit.doc, former.doc):
-            says = read_statement(hit.doc.own_text)
-            both = wanted & says.subject
-            if len(both) > len(wanted) * numbers.ASKED_LEAST and not both.isdisjoint(rare):
-                found.append(_Later(hit, says, len(both)))
+    for hit, says, subject in looked:
+        both = wanted & subject
+        is_about_it = len(both) > len(wanted) * numbers.ASKED_LEAST and not both.isdisjoint(rare)
+        if is_about_it and hit.replaced_by is None and may_follow(hit.doc, former.hit.doc):
+            found.append(_Later(hit, says, len(both)))
     return found
 
 
-def _takes_place(former: Hit, later: Sequence[_Later]) -> Hit | None:
+def _takes_place(former: _Looked, later: Sequence[_Later]) -> Hit | None:
     """The newest that says what holds in place of a former one, by the two texts."""
-    old, least = read_statement(former.doc.own_text), numbers.TAKING_SHARE * former.score
+    old, least = former.says, numbers.TAKING_SHARE * former.hit.score
     return _newest(
         [
             hit
@@ -134,9 +146,9 @@ def _takes_place(former: Hit, later: Sequence[_Later]) -> Hit | None:
     )
 
 
-def _answers_alike(former: Hit, later: Sequence[_Later]) -> Hit | None:
+def _answers_alike(former: _Looked, later: Sequence[_Later]) -> Hit | None:
     """The newest that holds most of the question, and says how that stands."""
-    old, least = read_statement(former.doc.own_text), numbers.FOLLOWING_SHARE * former.score
+    old, least = former.says, numbers.FOLLOWING_SHARE * former.hit.score
     near = [
         each
         for each in later
@@ -148,21 +160,21 @@ def _answers_alike(former: Hit, later: Sequence[_Later]) -> Hit | None:
     return _newest([each.hit for each in near if each.asked == most])
 
 
-def _gives_number(former: Hit, later: Sequence[_Later]) -> Hit | None:
+def _gives_number(former: _Looked, later: Sequence[_Later]) -> Hit | None:
     """The newest turn of the same speaker that holds as much of the question, and a number."""
-    old, asked = read_statement(former.doc.own_text), read_statement(former.about)
-    if former.doc.kind != numbers.TURN or not old.numbers:
+    told, old_numbers = former.hit, former.says.numbers
+    if told.doc.kind != numbers.TURN or not old_numbers:
         return None
-    least = numbers.NUMBER_SHARE * former.score
-    wanted = len(asked.subject & old.subject)
+    least = numbers.NUMBER_SHARE * told.score
+    wanted = len(read_statement(told.about).subject & former.subject)
     return _newest(
         [
             hit
             for hit, says, both in later
             if hit.score >= least
             and both >= wanted
-            and hit.doc.author == former.doc.author
-            and says.numbers - old.numbers
+            and hit.doc.author == told.doc.author
+            and says.numbers - old_numbers
         ]
     )
 

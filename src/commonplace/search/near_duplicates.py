@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -70,7 +71,7 @@ def without_duplicates(
     least = numbers.RECALL_LEAST if room else limit
     aside = min(limit, least)
     step, filled = 2 * max(aside, 1), 0
-    for one in _read(found, ranking, step=step, above=above):
+    for one in chain.from_iterable(_read(found, ranking, step=step, above=above)):
         if (same := _same(one, kept, policy)) is not None:
             filled -= _size_of(same.doc)
             same.also.append(_fold(one, same, policy))
@@ -94,7 +95,7 @@ def without_duplicates(
     others = ranking._replace(rows=np.array(written, dtype=ranking.rows.dtype))
     passed += [
         one
-        for one in _read(found, others, step=step, above=above)
+        for one in chain.from_iterable(_read(found, others, step=step, above=above))
         if _same(one, kept, policy) is None
     ]
     return _diverse(kept, passed, ranking, policy)
@@ -133,14 +134,17 @@ def _without_lower(
 
 def _read(
     found: Candidates, ranking: Ranking, *, step: int, above: Above | None
-) -> Iterator[Shown]:
+) -> Iterator[list[Shown]]:
+    """The docs in their order, as many at a time as one step reads."""
     for start in range(0, len(ranking.rows), step):
         docs = found.docs_at(ranking.rows[start : start + step].tolist())
         went_into = above([x.ref for x in docs.values()]) if above else {}
+        shown = []
         for row, doc in docs.items():
             bag = frozenset(_WORD.findall(doc.text.casefold()))
             related = went_into.get(doc.ref, frozenset()).union(doc.covers)
-            yield Shown(doc, row, bag, row, related)
+            shown.append(Shown(doc, row, bag, row, related))
+        yield shown
 
 
 def _same(one: Shown, kept: list[Shown], policy: Policy) -> Shown | None:

@@ -133,17 +133,18 @@ def word_lines(word: str) -> list[str]:
 
 def word_lines_of(words: Sequence[str]) -> list[list[str]]:
     """The same of each entry of a list: what it means stands above the first such entry alone."""
+    lines = {word: word_lines(word) for word in set(words)}
+    short = {word: [f"{line.partition(':')[0]}." for line in lines[word]] for word in lines}
     return [
-        lines if place == words.index(word) else [f"{line.partition(':')[0]}." for line in lines]
-        for place, (word, lines) in enumerate((word, word_lines(word)) for word in words)
+        (lines if place == words.index(word) else short)[word] for place, word in enumerate(words)
     ]
 
 
 def branch_lines(doc: Doc) -> list[str]:
     """Of an entry that only other git branches hold, a line that names them; else none."""
-    names = [visible_line(opening(name, _LONGEST_BRANCH)) for name in _branches_of(doc)]
-    if not names:
+    if not (branches := _branches_of(doc)):
         return []
+    names = [visible_line(opening(name, _LONGEST_BRANCH)) for name in branches]
     return [f"On the git branch{'es' if len(names) > 1 else ''} {', '.join(names)}"]
 
 

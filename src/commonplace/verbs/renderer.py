@@ -112,12 +112,16 @@ class _Shared(Struct, frozen=True, kw_only=True):
 
 
 class _Shown(NamedTuple):
-    """A hit, and what is shown of it: its lines, an empty one first, and their bytes."""
+    """A hit, and what is shown of it: its lines, an empty one first, and their bytes.
+
+    is_cut: Whether its text is shown in part.
+    """
 
     hit: Hit
     text: str
     block: str
     size: int
+    is_cut: bool
 
 
 class Renderer(Struct, frozen=True, kw_only=True):
@@ -152,10 +156,11 @@ class Renderer(Struct, frozen=True, kw_only=True):
 
         def cut(number: int, length: int) -> _Shown:
             hit = hits[number]
-            text = excerpt(hit.doc.own_text, words, length)
+            whole = hit.doc.own_text
+            text = excerpt(whole, words, length)
             lines = [*whose[number], *self._hit_lines(frame, shared, hit, text)]
             block = "\n".join(["", *lines])
-            return _Shown(hit, text, block, len(block.encode()) + 1)
+            return _Shown(hit, text, block, len(block.encode()) + 1, is_cut=text != whole)
 
         bare = self._answer(frame, [], hits)
         room = (budget_tokens - tokens_of(bare)) * TOKEN_BYTES - len(f"{CAUTION}\n")
@@ -194,7 +199,8 @@ class Renderer(Struct, frozen=True, kw_only=True):
     def _shared(self, hits: Sequence[Hit]) -> _Shared:
         """What is said once of several hits."""
         places = {self.place_of(hit.doc.journal, hit.doc.scope) for hit in hits}
-        days = {local_date(hit.doc.at, self.zone) for hit in hits}
+        times = [hit.doc.at for hit in hits]
+        days = {local_date(f(times), self.zone) for f in (min, max)} if hits else set()
         names = {place: shown_name(place) for place in places if place}
         counts = Counter(names.values())
         several = len(hits) > 1
@@ -394,7 +400,7 @@ def _fitting(
         room -= hit.size
     for length in _LONGER:
         for number, hit in enumerate(shown):
-            if length > len(hit.text) and hit.text != hit.hit.doc.own_text:
+            if hit.is_cut and length > len(hit.text):
                 longer = cut(number, length)
                 if longer.size - hit.size <= room:
                     room -= longer.size - hit.size

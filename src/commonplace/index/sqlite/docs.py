@@ -19,7 +19,7 @@ from commonplace.db.sqlite import REPAIR_HINT
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     Reading: TypeAlias = Callable[[], AbstractContextManager[sqlite3.Connection]]
@@ -138,14 +138,16 @@ def read_tags(
 
 def _read_rows(
     conn: sqlite3.Connection, sql: Queries, facets: dict[int, Facet], ids: Iterable[int]
-) -> Iterator[tuple[tuple[Any, ...], Facet]]:
+) -> list[tuple[tuple[Any, ...], Facet]]:
     rows = conn.execute(sql["read_docs"], {"ids": json.dumps(sorted(ids))}).fetchall()
     load_facets(conn, sql, facets, {row[2] for row in rows})
+    read = []
     for row in rows:
         facet = facets.get(row[2])
         if facet is None or row[-1] != sum_of(_SUMMED_OF_ROW(row), facet, row[_SESSION]):
             raise Corrupted("A doc in the index is not as it was filed.", hint=REPAIR_HINT)
-        yield row, facet
+        read.append((row, facet))
+    return read
 
 
 def sum_of(columns: Iterable[object], facet: Facet, session: str) -> int:

@@ -324,7 +324,7 @@ class SqliteOwnerIndex:
 
     def dates_of(self, refs: Sequence[str]) -> dict[str, datetime]:
         """When the docs of some refs were; see `core.ports.DatesRefs`. Raises: Unavailable."""
-        asked = {"refs": json.dumps([well_formed(ref) for ref in refs])}
+        asked = {"refs": well_formed(json.dumps(refs, ensure_ascii=False))}
         with self._file.using() as (conn, _):
             rows = conn.execute(self._sql["list_dates"], asked).fetchall()
         return {ref: instant(at_us) for ref, at_us in rows}
@@ -343,7 +343,7 @@ class SqliteOwnerIndex:
     ) -> list[tuple[str, str]]:
         """The links of the chains that refs begin; see `FollowsChains`. Raises: Unavailable."""
         asked = {
-            "refs": json.dumps([well_formed(ref) for ref in refs]),
+            "refs": well_formed(json.dumps(refs, ensure_ascii=False)),
             "lead": superseding_tag(""),
             "before": None if before is None else micros(before),
         }
