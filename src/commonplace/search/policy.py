@@ -529,7 +529,7 @@ class TwoQuestionWeights(Struct, frozen=True, kw_only=True):
 
 
 NOTEBOOK_FLOOR = 0.15
-"""Combined cosine under which an entry that shares no word is not shown; see docs/notebook-reference.md."""
+"""Combined cosine under which a hit that shares no word is hidden; docs/notebook-reference.md."""
 
 PRIVATE = Policy(standing=STANDING_FACTOR)
 
