@@ -5,6 +5,9 @@ from __future__ import annotations
 STRUCTURED_HEADER = "commonplace-structured"
 """A header of an HTTP request that asks for it: `Commonplace-Structured: 1`."""
 
+API = "/api/v1"
+"""What the paths of the API for programs that speak no MCP begin with."""
+
 SESSION = "commonplace.session"
 """In the scope of an HTTP request: whose session it belongs to."""
 

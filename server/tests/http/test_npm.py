@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
+import httpx2
 import pytest
 from server.tests.http.test_isolation import READS, WRITES
-from server.tests.http_world import ALL, HttpServer, token_for
+from server.tests.http_world import ALL, HttpServer, bearer, token_for
 from tests.doors.npm import MODULES, PROGRAMS, needs_npm
 from tests.patience import PATIENCE_S
 
@@ -90,3 +92,33 @@ def test_the_typescript_client_as_each_of_two_users(mode, revision):
             assert seen["refused"]["structuredContent"]["code"] == "invalid"
             assert seen["merged"]["structuredContent"]["made_by"] == "client"
             assert seen["asked"] == [1]
+
+
+def test_a_client_made_from_the_description(tmp_path):
+    """Its types hold a caller to the tools and their arguments, and it writes, finds and fails."""
+    token = token_for("ann")
+    tmp_path.joinpath("node_modules").symlink_to(MODULES)
+    shutil.copy(Path(__file__).with_name("api_client.mts"), tmp_path)
+
+    def run(*command):
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    with HttpServer("--toolsets", "recall,chronicle") as server:
+        url = server.url.removesuffix("/mcp")
+        described = httpx2.get(f"{url}/api/v1/openapi.json", headers=bearer(token))
+        tmp_path.joinpath("openapi.json").write_text(described.text, encoding="utf-8")
+        run(PROGRAMS / "openapi-typescript", "openapi.json", "-o", "schema.d.ts")
+        types = ("--strict", "--skipLibCheck", "--noEmit", "--module", "nodenext")
+        run(PROGRAMS / "tsc", *types, "--target", "es2022", "api_client.mts")
+        seen = json.loads(run(PROGRAMS / "node", "--no-warnings", "api_client.mts", url, token))
+    assert seen["found"] == [seen["ref"]]
+    assert (seen["status"], seen["code"]) == (400, "invalid")

@@ -80,7 +80,8 @@ class World:
             sent.append(message)
 
         headers = [] if session is None else [(b"mcp-session-id", session)]
-        scope = {"method": method, "headers": headers} | ({STREAM: True} if stream else {})
+        scope = {"method": method, "path": "/mcp", "headers": headers}
+        scope |= {STREAM: True} if stream else {}
         await self.callers.answer(caller, scope, None, send or note)
         if not sent:
             return None

@@ -19,7 +19,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.doors.protocol import RateLimitExceeded
 from commonplace_server.http.metrics import MEDIA_TYPE, METRICS
 from commonplace_server.http.page import page_headers, render_page, wants_page
-from commonplace_server.scope import STREAM
+from commonplace_server.scope import API, STREAM
 from commonplace_server.tokens import METRICS_SCOPE
 
 if TYPE_CHECKING:
@@ -320,13 +320,13 @@ class Gate:
             return
         if _IS_READ not in scope:  # the rest of it is not waited for
             refusal.headers["Connection"] = "close"
-        await _refuse(refusal, send)
+        await _refuse(refusal, send, is_api=_is_api(scope))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         probed = self._readiness.answer(scope["path"]) if scope["method"] in _READING else None
         if probed is not None:
             # What needs no token is not kept connected, or anyone could take all connections.
-            await _respond(*probed, {"Connection": "close"}, send)
+            await respond(*probed, {"Connection": "close"}, send)
             return
         headers = dict(scope["headers"])
         if scope["path"] == METRICS and scope["method"] in _READING:
@@ -350,8 +350,9 @@ class Gate:
             scope[_IS_READ] = True  # its own to read
             await self._pages(scope, receive, send)
             return
-        if scope["path"].rstrip("/") != PATH:
-            raise _not_found(PATH if self._pages is None else f"{PATH} and {WEB}")
+        if scope["path"].rstrip("/") != PATH and not _is_api(scope):
+            known = f"{PATH} and {API}"
+            raise _not_found(known if self._pages is None else f"{PATH}, {API} and {WEB}")
         if scope["method"] not in {"GET", "POST", "DELETE"}:
             raise Refusal(405, "invalid", "Use POST, GET or DELETE.", Allow="GET, POST, DELETE")
         await self._admit(scope, receive, send)
@@ -359,7 +360,7 @@ class Gate:
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
         caller = self._authenticator.admit(headers, http_version=scope["http_version"])
-        if scope["method"] != "GET":
+        if scope["method"] != "GET" or _is_api(scope):
             with self._counted(caller, headers) as full:
                 body = await self._read(headers, receive) if scope["method"] == "POST" else b""
                 scope[_IS_READ] = True
@@ -367,7 +368,7 @@ class Gate:
                     raise _invalid_token()
                 if (full or self.is_stopping) and not _is_reply(headers, body):
                     raise full or _stopping()
-                self._check_scope(caller, body)
+                self._check_scope(caller, scope, body)
                 await self._inside(caller, scope, _with_body(body, receive), send)
                 return
         if self.is_stopping:
@@ -421,18 +422,16 @@ class Gate:
                     return b"".join(parts)
         raise Refusal(408, "unavailable", "The request took too long to come.", Connection="close")
 
-    def _check_scope(self, caller: Caller, body: bytes) -> None:
+    def _check_scope(self, caller: Caller, scope: Scope, body: bytes) -> None:
         """Refuse a call of a tool that exists and is not this caller's to call."""
-        named = [name for name in self._withheld(caller) if b'"%s"' % name in body]
-        if not named:
+        withheld = self._withheld(caller)
+        if _is_api(scope):
+            called = scope["path"].rpartition("/")[2]
+        elif any(b'"%s"' % name in body for name in withheld):
+            called = _tool_called(body)
+        else:
             return
-        try:
-            message = json.loads(body)
-            called = message["params"]["name"] if message["method"] == "tools/call" else None
-            is_withheld = isinstance(called, str) and called.encode() in named
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return
-        if is_withheld:
+        if called.encode("utf-8", "replace") in withheld:
             raise _forbidden(
                 f"This token may not call {called} here.",
                 "Use one whose scope and toolsets allow it; with --read-only none writes.",
@@ -465,6 +464,21 @@ def _is_reply(headers: Mapping[bytes, bytes], body: bytes) -> bool:
     if not isinstance(message, dict) or "method" in message:
         return False
     return "result" in message or "error" in message
+
+
+def _is_api(scope: Scope) -> bool:
+    """Whether a request is one of the API."""
+    return bool(scope["path"].startswith(f"{API}/"))
+
+
+def _tool_called(body: bytes) -> str:
+    """The tool that a message of MCP calls; empty where it calls none."""
+    try:
+        message = json.loads(body)
+        called = message["params"]["name"] if message["method"] == "tools/call" else ""
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return called if isinstance(called, str) else ""
 
 
 def _stopping() -> Refusal:
@@ -504,21 +518,25 @@ def _too_large(most: int) -> Refusal:
     return Refusal(413, "invalid", "The request is too large.", hint, Connection="close")
 
 
-async def _refuse(refusal: Refusal, send: Send) -> None:
-    text = f"{refusal.facts['message']} {refusal.facts['hint']}".strip()
-    error = {"code": _INVALID_REQUEST, "message": text, "data": refusal.facts}
-    answer = {"jsonrpc": "2.0", "id": None, "error": error}
-    await _respond(refusal.status, answer, refusal.headers, send)
+async def _refuse(refusal: Refusal, send: Send, *, is_api: bool) -> None:
+    facts: Mapping[str, Any] = refusal.facts
+    if not is_api:
+        text = f"{facts['message']} {facts['hint']}".strip()
+        error = {"code": _INVALID_REQUEST, "message": text, "data": facts}
+        facts = {"jsonrpc": "2.0", "id": None, "error": error}
+    await respond(refusal.status, facts, refusal.headers, send)
 
 
-async def _respond(
+async def respond(
     status: int, facts: Mapping[str, Any], more: Mapping[str, str], send: Send
 ) -> None:
+    """Send facts as JSON. more: headers beside those of their type and length."""
     headers = {"Content-Type": "application/json", **more}
     await _send_whole(status, json.dumps(facts).encode(), headers, send)
 
 
 async def _send_whole(status: int, body: bytes, headers: Mapping[str, str], send: Send) -> None:
+    """Send an answer whose body is known."""
     pairs = [
         (name.lower().encode(), text.encode())
         for name, text in {**headers, "Content-Length": str(len(body))}.items()

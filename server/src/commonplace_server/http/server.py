@@ -25,6 +25,7 @@ from commonplace.doors.uvicorn_server import (
     on_stop_signals,
 )
 from commonplace_server.http.address import check_access
+from commonplace_server.http.api import ApiBesideMcp
 from commonplace_server.http.concurrency import ConcurrencyLimit
 from commonplace_server.http.gate import PATH, WEB, Authenticator, Gate
 from commonplace_server.http.limits import RateLimiter
@@ -151,7 +152,7 @@ class HttpDoor:
         self._encoder = encoder
         self._find_database = find_database
         self._metrics = metrics
-        self._servers: dict[tuple[tuple[str, ...], bool], McpServer] = {}
+        self._servers: dict[tuple[tuple[str, ...], bool], tuple[McpServer, McpOffer]] = {}
         self._withheld: dict[tuple[tuple[str, ...], bool], list[bytes]] = {}
 
     def run(self, address: ListenAddress, *, ready: Callable[[str], None]) -> None:
@@ -270,19 +271,19 @@ class HttpDoor:
     def _open(self, caller: Caller) -> SessionManager:
         """Open the session manager of one caller; callers with the same rights share a server."""
         kind = caller.toolsets, caller.may_write
-        server = self._servers.get(kind)
-        if server is None:
+        if kind not in self._servers:
             from commonplace_server.mcp.server import HttpServer
 
             toolsets = [self._toolsets[name] for name in caller.toolsets]
             shown = toolsets if caller.may_write else [x.read_only() for x in toolsets]
-            server = self._servers[kind] = HttpServer(
-                McpOffer(shown, screen=self._screen, structured=self._structured)
-            )
+            offer = McpOffer(shown, screen=self._screen, structured=self._structured)
+            self._servers[kind] = HttpServer(offer), offer
+        server, offer = self._servers[kind]
         limits = self._limits
-        return server.sessions(
+        sessions = server.sessions(
             body_bytes=limits.body_bytes, most=limits.sessions, idle_s=limits.session_idle_s
         )
+        return ApiBesideMcp(sessions, offer)
 
     def _names_withheld(self, caller: Caller) -> list[bytes]:
         """The names, aliases included, of the tools that this caller may not call."""

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from commonplace.doors.protocol import MODERN, RateLimitExceeded
 from commonplace_server.http.calls import ServedSession
-from commonplace_server.scope import SESSION, STREAM, WORK
+from commonplace_server.scope import API, SESSION, STREAM, WORK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -222,7 +222,8 @@ class _CallerState:
         with self._in_flight(held, is_stream=STREAM in scope) as cancelled:
             answer = _Answer(send, begun=lambda status, named: self._keep(held, status, named))
             await self._is_ready.wait()
-            if session_id is None and headers.get(_VERSION_HEADER, b"") < MODERN.encode():
+            begins = session_id is None and not scope["path"].startswith(f"{API}/")
+            if begins and headers.get(_VERSION_HEADER, b"") < MODERN.encode():
                 await self._make_room()
             await self._manager.handle_request(scope, receive, answer.send)
         if cancelled.cancelled_caught:
