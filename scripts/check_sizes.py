@@ -46,7 +46,7 @@ ROOMS = {
     "src/commonplace/journals/private": 5850,
     "src/commonplace/journals/timeline": 5750,
     "src/commonplace/journals/transcripts": 5200,
-    "src/commonplace/search": 4800,
+    "src/commonplace/search": 5050,
     "src/commonplace/verbs": 2650,
     "src/commonplace/verbs/backup": 1250,
     "src/commonplace/verbs/brief": 1250,
