@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from commonplace.doors.setup.clients import CLIENTS, SERVER, own_variables
-from commonplace.doors.setup.hooks import PLUGIN_PROGRAM, render_plugin_hooks
+from commonplace.doors.setup.clients import CLIENTS, RUN_BY_UV, SERVER, own_variables
+from commonplace.doors.setup.hooks import render_plugin_hooks
 from commonplace.doors.setup.packaged import list_skills
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def render_plugins(facts: ProjectFacts) -> dict[str, str]:
         "license": facts.license,
         "keywords": list(facts.keywords),
     }
-    server = {"command": PLUGIN_PROGRAM[0], "args": ["mcp"]}
+    server = {"command": RUN_BY_UV[0], "args": [*RUN_BY_UV[1:], "mcp"]}
     plugins: dict[str, dict[str, Any]] = {
         "claude-code": {
             ".claude-plugin/plugin.json": about,

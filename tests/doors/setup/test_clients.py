@@ -18,6 +18,7 @@ from commonplace.doors.cli import main
 from commonplace.doors.setup.clients import CLIENTS, Machine, own_command
 from commonplace.doors.setup.file_changes import plan_setup, write_change
 from commonplace.doors.setup.files import list_files
+from commonplace.doors.setup.hooks import is_ours, render_hook
 
 COMMAND = ["/opt/bin/commonplace", "mcp"]
 NOW = datetime(2026, 11, 21, 23, 19, 45, 15109, tzinfo=UTC)
@@ -324,6 +325,22 @@ def test_the_command_is_the_one_that_was_called(tmp_path):
     assert own_command(str(script), sys.executable) == [str(script)]
     os.chdir(tmp_path)
     assert own_command("./commonplace", sys.executable) == [str(script)]
+
+
+def test_what_uvx_runs_is_started_by_uvx(tmp_path, monkeypatch):
+    """Its folder is a cache, which is emptied now and then; a hook asks no index on its way."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    python = str(tmp_path / "archive-v0" / "x" / "bin" / "python")
+    assert own_command("commonplace-memory", python) == ["uvx", "commonplace-memory"]
+    uvx = tmp_path / "uvx"
+    uvx.write_text("#!/bin/sh\n")
+    uvx.chmod(0o755)
+    command = own_command("commonplace-memory", python)
+    assert command == [str(uvx), "commonplace-memory"]
+    assert CLIENTS["cursor"].is_ours({"command": str(uvx), "args": ["commonplace-memory", "mcp"]})
+    line = render_hook(command, "stop", "codex", platform="linux")["command"]
+    assert line == f"{uvx} --offline commonplace-memory hook stop --client codex"
+    assert is_ours({"command": line}, "stop", "codex")
 
 
 def test_without_a_command_python_is_named(tmp_path, monkeypatch):

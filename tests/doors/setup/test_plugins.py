@@ -9,6 +9,7 @@ import json
 import os
 import re
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,9 +41,17 @@ YOLO = ("--approval-mode", "yolo")
 
 
 @pytest.fixture(autouse=True)
-def bare_environment(monkeypatch):
-    """Nothing that a client would not hand on, and a home that is no temporary folder to Codex."""
+def bare_environment(monkeypatch, tmp_path):
+    """Nothing that a client would not hand on, a home that is no temporary folder to Codex, a uvx."""
     plain_environment(monkeypatch)
+    uvx = tmp_path / "bin" / "uvx"
+    uvx.parent.mkdir()
+    # What uvx would install is the package of this repository, which is installed here.
+    program = Path(sys.executable).with_name("commonplace-memory")
+    uvx.write_text(f"""#!/bin/sh\n[ "$1" = --offline ] && shift\n[ "$1" = {program.name} ] || exit 1
+shift\nexec {program} "$@"\n""")
+    uvx.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{uvx.parent}{os.pathsep}{os.environ['PATH']}")
 
 
 def transcripts(client):
@@ -125,7 +134,9 @@ def test_gemini_runs_the_extension():
     """Listed, connected, briefed; its session is kept, and without the brief that it began with."""
     gemini("extensions", "validate", PLUGINS / "gemini")
     gemini("extensions", "install", "--consent", PLUGINS / "gemini")
-    assert re.search(r"commonplace .*commonplace mcp \(stdio\) - Connected", gemini("mcp", "list"))
+    assert re.search(
+        r"commonplace .*uvx commonplace-memory mcp \(stdio\) - Connected", gemini("mcp", "list")
+    )
     with ScriptedModel(call("process_thoughts", project_notes=OPEN)) as model:
         assert DONE in gemini_session(model, ASKED, *YOLO)
     assert "Thoughts recorded" in model.given[0]

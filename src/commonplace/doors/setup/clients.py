@@ -28,7 +28,9 @@ _FOLDER_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "APPDATA", "LOCALAPPDAT
 SERVER = "commonplace"
 """Our usual name among a client's servers, and that of our plugins."""
 
-_PROGRAMS = frozenset({SERVER, "cpl"})
+RUN_BY_UV = ("uvx", "commonplace-memory")
+"""What starts Commonplace where only uv is installed: the plugins' line, and the registry's."""
+_PROGRAMS = frozenset({SERVER, RUN_BY_UV[1], "cpl"})
 
 
 class Machine(Struct, frozen=True, kw_only=True):
@@ -126,11 +128,13 @@ def own_variables() -> list[str]:
 
 
 def own_command(argv0: str, executable: str) -> list[str]:
-    """The command by which a client starts Commonplace: the program, or Python with `-m`.
+    """The command by which a client starts Commonplace: the program, uvx, or Python with `-m`.
 
     Clients start it in the folder of a repository: without `-P`, Python would import a
     `commonplace.py` from there.
     """
+    if "archive-v0" in Path(executable).parts:  # the cache of uv, which it empties now and then
+        return [find_program(RUN_BY_UV[0]) or RUN_BY_UV[0], *RUN_BY_UV[1:]]
     called = shutil.which(argv0) if Path(argv0).stem.lower() == SERVER else None
     found = called or find_program(SERVER, beside=os.path.dirname(executable))
     return [os.path.abspath(found)] if found else [executable, "-P", "-m", "commonplace"]
