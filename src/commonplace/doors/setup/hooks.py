@@ -35,8 +35,8 @@ class HookTable(Struct, frozen=True, kw_only=True):
         windows_key: The key of the command on Windows, where a plugin can have both.
         guard: What follows the command in a plugin, so that a client which takes a 2 as a veto
             goes on where an older `commonplace`, or another program of the name, is on the path.
-        has_choice: Whether a plugin's line may hold a choice of commands: the shells of this client
-            all know `||`. The installed program then answers, in a third of the time that uvx takes.
+        has_choice: Whether all shells of this client know `||`. A plugin then takes the installed
+            program first, which answers in a third of the time that uvx takes.
     """
 
     events: Mapping[str, str]
