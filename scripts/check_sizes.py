@@ -42,7 +42,7 @@ ROOMS = {
     "src/commonplace/journals/chronicle": 5500,
     "src/commonplace/journals/git": 2750,
     "src/commonplace/journals/memory": 1750,
-    "src/commonplace/journals/notebook": 6760,
+    "src/commonplace/journals/notebook": 7350,
     "src/commonplace/journals/private": 5850,
     "src/commonplace/journals/timeline": 5750,
     "src/commonplace/journals/transcripts": 5200,
