@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from commonplace.app import App
     from commonplace.core.values import Filter, Hit
-    from commonplace.journals.notebook.ledger import EntryLine
-    from commonplace.journals.notebook.reader import Section, TocNode
+    from commonplace.journals.notebook.sections import EntryLine, Section, TocNode
 
 
 class Notebook(JournalLibrary[NotebookService, Page]):

@@ -14,7 +14,7 @@ from tests.proof.reliability import counted  # noqa: F401  a fixture
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.journals.notebook.conflicts import Clashes
-from commonplace.journals.notebook.write import OverviewConflict
+from commonplace.journals.notebook.sections import OverviewConflict
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from tests.sampled import sampled
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.journals.notebook.journal import NotebookJournal
-from commonplace.journals.notebook.write import OverviewConflict
+from commonplace.journals.notebook.sections import OverviewConflict
 
 _WRITER = """
 import sys

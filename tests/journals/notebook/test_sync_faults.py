@@ -24,7 +24,7 @@ from tests.sampled import sampled
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Unavailable
 from commonplace.journals.notebook import sync as notebook_sync
 from commonplace.journals.notebook.conflicts import Clashes
-from commonplace.journals.notebook.write import OverviewConflict
+from commonplace.journals.notebook.sections import OverviewConflict
 
 BEGINNING = having(("a", "first", "One.\n\nTwo."))
 

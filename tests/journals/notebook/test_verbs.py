@@ -14,8 +14,8 @@ from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.values import Put
 from commonplace.journals.notebook.format import version_of
 from commonplace.journals.notebook.journal import NotebookJournal
+from commonplace.journals.notebook.sections import OverviewConflict
 from commonplace.journals.notebook.source import changes_of
-from commonplace.journals.notebook.write import OverviewConflict
 
 NOTHING = "e3b0c44298fc"  # the first 12 hex of the sha256 of nothing
 

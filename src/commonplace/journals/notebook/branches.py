@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from commonplace.journals.git.history import Commit
     from commonplace.journals.git.repo import GitRepository
-    from commonplace.journals.notebook.ledger import EntryLine, Ledger
+    from commonplace.journals.notebook.ledger import Ledger
+    from commonplace.journals.notebook.sections import EntryLine
 
 BRANCHES = "refs/heads/"
 _TRIES = 20

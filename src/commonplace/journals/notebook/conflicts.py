@@ -25,7 +25,7 @@ from commonplace.journals.notebook.format import (
 )
 from commonplace.journals.notebook.merge import END, merge
 from commonplace.journals.notebook.names import file_of, parse_section
-from commonplace.journals.notebook.write import OverviewConflict
+from commonplace.journals.notebook.sections import OverviewConflict
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -8,48 +8,33 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shlex
 import threading
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from commonplace.core.errors import CommonplaceError, Conflict, already_superseded
-from commonplace.core.ids import key_id, new_id
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.redact import Screen
-from commonplace.core.text import well_formed
 from commonplace.journals.git.commit import render_person
 from commonplace.journals.git.history import parse_commit
 from commonplace.journals.git.repo import init_repository
 from commonplace.journals.git.run import LONG_TIMEOUT_S
+from commonplace.journals.notebook.acts import NotebookActs
 from commonplace.journals.notebook.commit_drafts import Signature
 from commonplace.journals.notebook.format import (
     DEFAULT_AUTHOR,
-    KEYS,
-    TAKEN_BACK,
-    CommitMessage,
-    apart_from_context,
-    entry_message,
     parse_file,
     parse_message,
-    plain_overview,
-    ref_of,
-    set_end_message,
-    version_of,
 )
-from commonplace.journals.notebook.names import file_of, parse_new_section, parse_section
+from commonplace.journals.notebook.names import file_of
 from commonplace.journals.notebook.reader import NotebookReader
-from commonplace.journals.notebook.write import NotebookWriter, OverviewConflict
+from commonplace.journals.notebook.write import NotebookWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
 
     from commonplace.journals.notebook.format import NotebookEntry
-    from commonplace.journals.notebook.names import SectionAddress
-    from commonplace.journals.notebook.reader import Section
-    from commonplace.journals.notebook.write import SectionMoves, WrittenEntry
+    from commonplace.journals.notebook.sections import EntryLine
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +43,7 @@ _SAMPLE = "17"
 _MANY = 27
 
 
-class NotebookJournal(NotebookReader):
+class NotebookJournal(NotebookReader, NotebookActs):
     """One owner's notebook in one git repository. Thread-safe; several processes may write.
 
     Its verbs raise Invalid, NotFound, Conflict, Denied or Unavailable where they are refused.
@@ -88,14 +73,14 @@ class NotebookJournal(NotebookReader):
         random_bytes: Callable[[int], bytes] = os.urandom,
         screen: Screen | None = None,
     ) -> None:
-        super().__init__(folder, ledger=ledger, zone=zone, clock=clock)
-        self.owner = owner
+        NotebookReader.__init__(self, folder, ledger=ledger, zone=zone, clock=clock)
+        NotebookActs.__init__(
+            self, owner=owner, clock=clock, screen=screen or Screen(), random_bytes=random_bytes
+        )
         self._author = author
-        self._random_bytes = random_bytes
         self._auto_gc = auto_gc
         self._packing: threading.Thread | None = None
         self._person = ""
-        self.screen = screen or Screen()
 
     def init(self) -> Path:
         """Make the repository, or take the one that is there as it is; the folder it lies in."""
@@ -138,155 +123,19 @@ class NotebookJournal(NotebookReader):
         self._packing = threading.Thread(target=pack, name="pack notebook", daemon=True)
         self._packing.start()
 
-    def write(
-        self,
-        section: str,
-        entry: str,
-        *,
-        overview: str | None = None,
-        summary: str | None = None,
-        work_context: str | None = None,
-        base_version: str | None = None,
-        idempotency_key: str | None = None,
-        entry_id: str | None = None,
-        at: datetime | None = None,
-        supersedes: str = "",
-        expires: datetime | None = None,
-    ) -> WrittenEntry:
-        """Add an entry, and put a new overview in place if one is given; the branch moves once.
-
-        Args:
-            section: Where; begun if it is not there.
-            entry: What was done or learned.
-            overview: Needs `base_version`, unless the section has no overview yet.
-            summary: The entry in a line; else its first line.
-            work_context: What kind of work it was.
-            base_version: The version of the overview that was read.
-            idempotency_key: The same key twice in one clone is one entry: the first call's.
-            entry_id: The same id twice in any clone is one entry.
-            at: Aware, default now; kept in whole seconds.
-            supersedes: The id of the entry whose place this one takes.
-            expires: When the entry expires, aware; None for never. Kept in whole seconds.
-
-        Raises: also OverviewConflict, with both texts.
-        """
-        now = self.clock()
-        if entry_id is None and idempotency_key is not None:
-            # Two clones that took the same key wrote two entries: a sync kept only one of them.
-            entry_id = key_id(KEYS, f"{self.owner} {self.repo.clone_id()}", idempotency_key)
-        message = entry_message(
-            section=self._new_section(section),
-            entry_id=entry_id or new_id(at or now, self._random_bytes(10)),
-            text=self.screen(entry),
-            summary=self.screen.values(summary),
-            work_context=self.screen.values(work_context),
-            supersedes=supersedes,
-            written=None if at is None else now,
-            expires=expires,
-        )
-        written = self._writer.write(
-            message,
-            at=at or now,
-            overview=None if overview is None else plain_overview(self.screen(overview)),
-            base_version=(base_version or "").strip().lower(),
-        )
+    def _wrote(self) -> None:
         if self._auto_gc:
             self._pack_if_due()
-        return written
 
-    def supersede(
-        self,
-        address: str | SectionAddress,
-        text: str,
-        *,
-        section: str = "",
-        overview: str | None = None,
-        summary: str | None = None,
-        work_context: str | None = None,
-        base_version: str | None = None,
-        expires: datetime | None = None,
-    ) -> WrittenEntry:
-        """Add an entry in the place of another; both stay in the history.
+    def _key_owner(self) -> str:
+        # Two clones that took the same key wrote two entries: a sync kept only one of them.
+        return f"{self.owner} {self.repo.clone_id()}"
 
-        Done twice in one clone it is one entry, `repeated`. Section and work context are those of
-        the former where none are given; its end is its own. The rest is as for `write`.
-        Raises: also Conflict where another entry has taken its place.
-        """
-        old = _own(self.read_entry(address))
-        text, context = apart_from_context(self.screen(text), work_context or "")
-        known = self.ledger.find_successor(old.id)
-        # One whose successors have expired may be replaced again.
-        key = " ".join(["supersedes", old.id, *self.ledger.list_expired_successors(old.id)])
-        written = self.write(
-            section or old.section,
-            text,
-            overview=overview,
-            summary=summary,
-            work_context=context or old.work_context or None,
-            base_version=base_version,
-            # In this clone once; what another clone writes in its place comes with a sync.
-            idempotency_key=key,
-            entry_id=known.id if known else None,
-            supersedes=old.id,
-            expires=expires,
-        )
-        if written.repeated and written.entry.text.strip() != well_formed(text).strip():
-            raise already_superseded(old.ref, written.entry.ref)
-        return written
+    def _find_successor(self, entry_id: str) -> EntryLine | None:
+        return self.ledger.find_successor(entry_id)
 
-    def set_end(self, address: str | SectionAddress, expires: datetime | None) -> NotebookEntry:
-        """Set when an entry expires, None for never, by a commit of its own; the entry with it.
-
-        One that has expired is shown again if it is to stay. Where the end is that already,
-        nothing is written.
-        """
-        found = _own(self.read_kept_entry(address))
-        end = None if expires is None else expires.replace(microsecond=0)
-        if found.expires != end:
-            self._writer.set_end(set_end_message(found.section, found.id, end))
-        return replace(found, expires=end)
-
-    def take_back(self, address: str | SectionAddress) -> tuple[NotebookEntry, bool]:
-        """Show an entry no more, by a commit that puts back the overview that it replaced.
-
-        What it had replaced holds again. The history keeps it: `set_end` brings it back.
-        The entry, and whether the overview was put back.
-        Raises: also Conflict where another entry has taken its place, or the overview was changed.
-        """
-        found = _own(self.read_entry(address))
-        if later := self.ledger.find_successor(found.id):
-            raise Conflict(
-                f"{found.ref} was replaced since by {later.ref}.",
-                hint=f"Read that one: `commonplace open {later.ref}`.",
-            )
-        message = set_end_message(found.section, found.id, TAKEN_BACK)
-        before, made = self._overviews_around(found)
-        if before == made:
-            self._writer.set_end(message)
-            return found, False
-        try:
-            self._writer.put_overview(message, before, version_of(made))
-        except OverviewConflict as exc:
-            raise Conflict(
-                f"{ref_of(found.section)} was changed since {found.ref} was written with it.",
-                hint=f"Let the entry alone go: `commonplace expire {found.ref} in 1 hour`;"
-                f" or edit the overview: `commonplace edit {ref_of(found.section)}`.",
-            ) from exc
-        return found, True
-
-    def bring_back(
-        self, address: str | SectionAddress, *, overview: str | None, base_version: str
-    ) -> None:
-        """Show an entry again that was taken back, with the overview that it brings.
-
-        overview: the whole new one, None for the one that is there; base_version: as for `write`.
-        """
-        found = _own(self.read_kept_entry(address))
-        message = set_end_message(found.section, found.id, None)
-        if overview is None:
-            self._writer.set_end(message)
-        else:
-            self._writer.put_overview(message, plain_overview(self.screen(overview)), base_version)
+    def _list_expired_successors(self, entry_id: str) -> Sequence[str]:
+        return self.ledger.list_expired_successors(entry_id)
 
     def _overviews_around(self, entry: NotebookEntry) -> tuple[str, str]:
         """The overview of an entry's section before its commit, and as that left it."""
@@ -299,44 +148,3 @@ class NotebookJournal(NotebookReader):
         files = [self.repo.read_blobs(each, [path])[0] for each in (parent, entry.hash)]
         before, made = ("" if x is None else parse_file(x.content).overview for x in files)
         return before, made
-
-    def replace_overview(
-        self, section: str, text: str, *, base_version: str, summary: str = ""
-    ) -> tuple[Section, tuple[str, ...]]:
-        """Put a new text in place of an overview, without an entry; the history keeps the old one.
-
-        The section, and sentences on what of the folder was left as it was. A blank text leaves no
-        overview; base_version: the one that was read; summary: what the commit says.
-        Raises: also OverviewConflict, with both texts.
-        """
-        name = parse_section(section)
-        said = summary or f"Amend the overview of {name}"
-        message = CommitMessage(summary=said, text="", section=name, verb="overview")
-        new = plain_overview(self.screen(text))
-        notes = self._writer.put_overview(message, new, base_version)
-        return self.read_section(name), notes
-
-    def move(self, old: str, new: str, *, below: bool = False) -> SectionMoves:
-        """Give a section another name, its entries with it; a folder alone goes with all below it.
-
-        below: the sections below it go along. Raises: also Conflict where a new name is taken.
-        """
-        before, after = parse_section(old.rstrip("/")), self._new_section(new.rstrip("/"))
-        return self._writer.move(before, after, below=below)
-
-    def _new_section(self, text: str) -> str:
-        name = parse_new_section(text)
-        self.screen.refuse_name(name, "section")
-        return name
-
-
-def _own(entry: NotebookEntry) -> NotebookEntry:
-    """An entry of the notebook's own branch: what is written of it goes there. Raises: Conflict."""
-    if entry.branches:
-        name = entry.branches[0]
-        raise Conflict(
-            f"{entry.ref} is on the branch {name}, which the notebook is not on.",
-            hint=f"Go there first: `commonplace notebook switch {shlex.quote(name)}`; or bring it"
-            f" here: `commonplace notebook merge {shlex.quote(name)}`.",
-        )
-    return entry

@@ -27,7 +27,6 @@ from commonplace.journals.git.trees import compare_trees
 from commonplace.journals.notebook.format import (
     parse_file,
     parse_message,
-    ref_of,
 )
 from commonplace.journals.notebook.history_rows import (
     NEVER,
@@ -40,6 +39,13 @@ from commonplace.journals.notebook.history_rows import (
 )
 from commonplace.journals.notebook.links import SHORTEST_ID, Link, entry_links, links_of
 from commonplace.journals.notebook.names import file_of, find_section
+from commonplace.journals.notebook.sections import (
+    Backlinks,
+    EntryLine,
+    LinkingText,
+    ReplacedEntry,
+    SectionCount,
+)
 
 if TYPE_CHECKING:
     import sqlite3
@@ -70,70 +76,6 @@ _AT_ONCE = 200
 def queries() -> Mapping[str, str]:
     """The named queries of the ledger."""
     return read_queries("commonplace.journals.notebook", "ledger.sql")
-
-
-class EntryLine(Struct, frozen=True, kw_only=True):
-    """An entry in a list: where it is now, its id for good, its commit now, its first line.
-
-    Attributes:
-        expires: When it expires; None for never.
-        branches: The other branches that hold it; empty for one of the notebook's own.
-    """
-
-    id: str
-    section: str
-    hash: str
-    at: datetime
-    summary: str
-    expires: datetime | None = None
-    branches: tuple[str, ...] = ()
-
-    @property
-    def ref(self) -> str:
-        """Its address for good: `notebook:api/errors#<entry id>`."""
-        return ref_of(self.section, self.id)
-
-    def has_expired(self, now: datetime) -> bool:
-        """Whether it has expired by then."""
-        return self.expires is not None and self.expires <= now
-
-
-class ReplacedEntry(Struct, frozen=True, kw_only=True):
-    """An entry and the one that took its place.
-
-    Attributes:
-        is_on_one_line: Whether nothing was merged since, so that every later commit follows it.
-    """
-
-    former: EntryLine
-    successor: EntryLine
-    is_on_one_line: bool
-
-
-class LinkingText(Struct, frozen=True, kw_only=True):
-    """A text with a link in it: an entry, or the overview of a section, which has no line."""
-
-    section: str
-    line: EntryLine | None = None
-
-    @property
-    def ref(self) -> str:
-        """Its address."""
-        return self.line.ref if self.line else ref_of(self.section)
-
-
-class Backlinks(Struct, frozen=True, kw_only=True):
-    """The first texts that link to something, and how many there are."""
-
-    texts: tuple[LinkingText, ...] = ()
-    count: int = 0
-
-
-class SectionCount(Struct, frozen=True):
-    """How many entries a section has, and when the newest was."""
-
-    count: int
-    newest: datetime
 
 
 class _Step(Struct, frozen=True, kw_only=True):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.values import Replacement
-    from commonplace.journals.notebook.ledger import Backlinks, EntryLine
     from commonplace.journals.notebook.reader import NotebookReader
+    from commonplace.journals.notebook.sections import Backlinks, EntryLine
 
 
 class NotebookPages:

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import re
 import threading
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.clock import local_date, render_date
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
-from commonplace.core.text import opening
 from commonplace.journals.git.history import parse_commit, read_history
 from commonplace.journals.git.repo import find_repository, is_repository
 from commonplace.journals.notebook.branches import OtherBranches
 from commonplace.journals.notebook.format import (
-    TAKEN_BACK,
     NotebookEntry,
     SectionFile,
     entries_of,
@@ -27,7 +24,7 @@ from commonplace.journals.notebook.format import (
     parse_file,
     parse_message,
 )
-from commonplace.journals.notebook.ledger import Backlinks, EntryLine, Ledger, LinkingText
+from commonplace.journals.notebook.ledger import Ledger
 from commonplace.journals.notebook.names import (
     SectionAddress,
     file_of,
@@ -36,41 +33,36 @@ from commonplace.journals.notebook.names import (
     parse_section,
 )
 from commonplace.journals.notebook.replaced import replaced_since_overview
+from commonplace.journals.notebook.sections import (
+    MOST_BACKLINKS,
+    Backlinks,
+    EntryLine,
+    LinkingText,
+    Section,
+    TocNode,
+    check_depth,
+    check_page,
+    find_node,
+    no_entry,
+    no_longer,
+    no_section,
+    nodes_below,
+    sole_line,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
     from datetime import datetime, tzinfo
     from pathlib import Path
 
     from commonplace.core.values import Replacement
     from commonplace.journals.git.repo import GitRepository
-    from commonplace.journals.notebook.ledger import SectionCount
     from commonplace.journals.notebook.links import Link
-
-MOST_LINES = 1000
-MOST_BACKLINKS = 20
-"""Texts with a link to one that are named; the others are counted."""
-DEEPEST = 64
 
 _HASH_PREFIX = re.compile(r"[0-9a-f]{4,64}")
 _ENTRY_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ID_START = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){0,3}[0-9a-f]{1,12}")
-
-
-class Section(Struct, frozen=True, kw_only=True):
-    """A section as it is now.
-
-    Attributes:
-        version: Of the overview.
-        last_entry: None where there is none.
-    """
-
-    name: str
-    overview: str
-    version: str
-    entry_count: int
-    last_entry: EntryLine | None
 
 
 class BrokenLink(Struct, frozen=True, kw_only=True):
@@ -79,23 +71,6 @@ class BrokenLink(Struct, frozen=True, kw_only=True):
     link: Link
     source: LinkingText
     why: str
-
-
-class TocNode(Struct, frozen=True, kw_only=True):
-    """A section, or a folder without a file of its own (a group), with what lies below it.
-
-    Attributes:
-        last_updated: Of itself, of a group the newest below it; None where nothing says.
-        subsections: As far as the depth asked for reaches.
-        below: How many sections lie below it, at any depth.
-    """
-
-    id: str
-    type: Literal["section", "group"]
-    last_updated: datetime | None
-    entry_count: int
-    subsections: tuple[TocNode, ...] = ()
-    below: int = 0
 
 
 def entry_at(line: EntryLine, content: bytes) -> NotebookEntry:
@@ -211,14 +186,12 @@ class NotebookReader:
         found = self.read_kept_entry(address)
         if found.expires is None or found.expires > self.clock():
             return found
-        what = "was taken back"
-        if found.expires != TAKEN_BACK:
-            what = f"expired on {render_date(local_date(found.expires, self.zone))}"
-        raise NotFound(
-            f"{found.ref} {what}; git's history still holds it.",
-            hint="Only a person can remove it there:"
-            f" `commonplace forget {found.ref} --rewrite-history`; or bring it back:"
-            f" `commonplace expire {found.ref} --never`.",
+        remedy = f"`commonplace forget {found.ref} --rewrite-history`"
+        raise no_longer(
+            found,
+            self.zone,
+            kept="git's history",
+            remedy=f"Only a person can remove it there: {remedy}",
         )
 
     def read_kept_entry(self, address: str | SectionAddress) -> NotebookEntry:
@@ -227,7 +200,7 @@ class NotebookReader:
         line = self.find_line(wanted)
         (blob,) = self.repo.read_objects([line.hash])
         if blob is None or blob.kind != "commit":
-            raise _no_entry(wanted)
+            raise no_entry(wanted)
         return entry_at(line, blob.content)
 
     def find_line(self, address: SectionAddress) -> EntryLine:
@@ -249,15 +222,7 @@ class NotebookReader:
             lines = [*self.ledger.by_hash(mark), *others] or self._replaced(mark)
         if any(x.branches for x in lines):
             names.update(self.ledger.names_of(section))
-        found = {x.id: x for x in lines if x.section in names}
-        if len(found) > 1:
-            raise Invalid(
-                f"{address.entry} is the beginning of {len(found)} entries of {section}.",
-                hint="Give more of it, or the entry id.",
-            )
-        if not found:
-            raise _no_entry(address)
-        return next(iter(found.values()))
+        return sole_line(lines, names, address)
 
     def list_backlinks(self, section: str, entry: NotebookEntry | None = None) -> Backlinks:
         """The texts that link to a section, or to an entry of it; the ledger is caught up.
@@ -307,11 +272,7 @@ class NotebookReader:
 
     def list_entries(self, section: str, *, start: int = 0, length: int = 10) -> list[EntryLine]:
         """The entries of a section, newest first, those written under its former names included."""
-        if start < 0 or not 1 <= length <= MOST_LINES:
-            raise Invalid(
-                f"Invalid page: start {start}, length {length}.",
-                hint=f"Use a start of 0 or more and a length of 1 to {MOST_LINES}.",
-            )
+        check_page(start, length)
         name = parse_section(section)
         self.ledger.catch_up()
         found = self.ledger.newest(name, start=start, length=length)
@@ -349,20 +310,18 @@ class NotebookReader:
 
     def toc(self, section: str = "", *, depth: int = 1) -> tuple[TocNode, ...]:
         """What lies below a section, or below the root, by name; so many levels of it."""
-        if not 1 <= depth <= DEEPEST:
-            raise Invalid(f"Invalid depth: {depth}.", hint=f"Use 1 to {DEEPEST}.")
+        check_depth(depth)
         if section.strip():
             return self.node(section, depth=depth).subsections
         self.ledger.catch_up()
-        return _nodes(self.list_sections(), self.ledger.section_counts(), top="", depth=depth)
+        return nodes_below(self.list_sections(), self.ledger.section_counts(), top="", depth=depth)
 
     def node(self, section: str, *, depth: int) -> TocNode:
         """A section, or a group, with so many levels of what lies below it."""
         name = parse_section(section)
         self.ledger.catch_up()
-        top, counts = name.rpartition("/")[0], self.ledger.section_counts()
-        nodes = _nodes(self.list_sections(), counts, top=top, depth=depth + 1)
-        found = next((node for node in nodes if node.id == name), None)
+        counts = self.ledger.section_counts()
+        found = find_node(name, self.list_sections(), counts, depth=depth)
         if found is None:
             raise self.no_section(name)
         return found
@@ -375,55 +334,4 @@ class NotebookReader:
 
     def no_section(self, name: str) -> NotFound:
         """What to raise for a section that is not there: it may have been moved."""
-        now = self.ledger.current_name(name)
-        hint = (
-            f"It was moved: read {now}."
-            if now != name
-            else "List what is there (journal_toc, or `commonplace notebook toc`), or write to it."
-        )
-        return NotFound(f"There is no section {opening(name, 80)!r}.", hint=hint)
-
-
-def _nodes(
-    sections: Iterable[str], counts: Mapping[str, SectionCount], *, top: str, depth: int
-) -> tuple[TocNode, ...]:
-    """The nodes right below `top`, by name, each with what lies below it to the depth.
-
-    Args:
-        sections: The names of all that there are.
-        counts: Of those that ever had an entry.
-        top: Empty for the root.
-        depth: 1 or more.
-    """
-    start = f"{top}/" if top else ""
-    below: dict[str, list[str]] = {}
-    for section in sections:
-        if section.startswith(start):
-            name = start + section[len(start) :].partition("/")[0]
-            below.setdefault(name, []).append(section)
-    nodes = []
-    for name, inside in sorted(below.items()):
-        is_section = name in inside
-        own = counts.get(name) if is_section else None
-        dated = [own] if is_section else [counts.get(x) for x in inside]
-        nodes.append(
-            TocNode(
-                id=name,
-                type="section" if is_section else "group",
-                last_updated=max((x.newest for x in dated if x is not None), default=None),
-                entry_count=own.count if own is not None else 0,
-                subsections=_nodes(inside, counts, top=name, depth=depth - 1) if depth > 1 else (),
-                below=len(inside) - is_section,
-            )
-        )
-    return tuple(nodes)
-
-
-def _no_entry(address: SectionAddress) -> NotFound:
-    return NotFound(
-        f"There is no entry {opening(address.entry, 60)!r} in {address.section}.",
-        hint=(
-            "List its entries: journal_list_entries, or"
-            f" `commonplace notebook log {opening(address.section, 80)}`."
-        ),
-    )
+        return no_section(name, self.ledger.current_name(name))

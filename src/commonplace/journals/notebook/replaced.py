@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.journals.git.repo import GitRepository
-    from commonplace.journals.notebook.ledger import EntryLine, Ledger, ReplacedEntry
+    from commonplace.journals.notebook.ledger import Ledger
+    from commonplace.journals.notebook.sections import EntryLine, ReplacedEntry
 
 _AT_ONCE = 64
 _MORE = 16

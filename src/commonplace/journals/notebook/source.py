@@ -39,9 +39,8 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change, Since
     from commonplace.journals.git.history import Commit
     from commonplace.journals.notebook.format import NotebookEntry
-    from commonplace.journals.notebook.ledger import EntryLine
     from commonplace.journals.notebook.reader import NotebookReader
-    from commonplace.journals.notebook.write import WrittenEntry
+    from commonplace.journals.notebook.sections import EntryLine, WrittenEntry
 
 _AT_ONCE = 200
 _UNREADABLE = "unreadable"

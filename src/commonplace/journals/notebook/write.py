@@ -6,12 +6,11 @@ Never writes over an overview that was not read, and never over what a person ch
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.errors import Conflict, Invalid
+from commonplace.core.errors import Invalid
 from commonplace.journals.git.commit import (
     CommitDraft,
     branch_moved,
@@ -25,7 +24,6 @@ from commonplace.journals.git.trees import FOLDER, TreeChange, list_tree, read_f
 from commonplace.journals.notebook.commit_drafts import maintenance_draft, move_draft
 from commonplace.journals.notebook.format import (
     CommitMessage,
-    NotebookEntry,
     SectionFile,
     entry_of,
     parse_file,
@@ -35,13 +33,20 @@ from commonplace.journals.notebook.names import (
     SectionAddress,
     file_of,
     find_section,
-    parse_new_section,
     refuse_twin,
+)
+from commonplace.journals.notebook.sections import (
+    OverviewConflict,
+    SectionMoves,
+    WrittenEntry,
+    check_base,
+    pairs_to_move,
+    target_taken,
 )
 from commonplace.journals.notebook.work_tree import WorkTree, next_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from datetime import datetime
 
     from commonplace.journals.git.repo import GitRepository, Head
@@ -52,56 +57,6 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 _SECOND = timedelta(seconds=1)
-
-
-class OverviewConflict(Conflict):
-    """The overview is another than the one that was read, or was not read at all.
-
-    Nothing was written.
-
-    Args:
-        section: Whose.
-        base_version: What was read, empty for nothing.
-        there: What is there now; `version` and `current` are of it.
-        yours: What was to be written.
-    """
-
-    def __init__(self, section: str, base_version: str, there: SectionFile, yours: str) -> None:
-        self.section = section
-        self.base_version = base_version
-        self.version = there.version
-        self.current = there.overview
-        self.yours = yours
-        read = f"you read {base_version}" if base_version else "you have not read it"
-        super().__init__(
-            f"The overview of {section} is at version {self.version}, {read}; nothing was written.",
-            hint=f"Read {section}, merge both texts, then write with base_version {self.version}.",
-        )
-
-
-class WrittenEntry(Struct, frozen=True, kw_only=True):
-    """An entry that is on the branch.
-
-    Attributes:
-        overview, version: The section's, with it.
-        entry_count: Of the section, with it.
-        repeated: An earlier call with the same key wrote it.
-        notes: Sentences on what of the folder was left as it is.
-    """
-
-    entry: NotebookEntry
-    overview: str
-    version: str
-    entry_count: int
-    repeated: bool = False
-    notes: tuple[str, ...] = ()
-
-
-class SectionMoves(NamedTuple):
-    """Each former name of a section with the new one, and what of the folder was left as it was."""
-
-    pairs: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
 
 
 class NotebookWriter:
@@ -274,15 +229,13 @@ class NotebookWriter:
         self, repo: GitRepository, head: Head, old: str, new: str, *, below: bool
     ) -> SectionMoves:
         sections = self._notebook.list_sections()
-        pairs = _pairs(old, new, sections, below=below)
+        pairs = pairs_to_move(old, new, sections, below=below)
         if not pairs:
             raise self._notebook.no_section(old)
         stay = sorted(set(sections) - {x for x, _ in pairs})
         for _, target in pairs:
             if target in stay or self._ledger.count(target):
-                raise Conflict(
-                    f"There is, or was, a section {target} already.", hint="Choose another name."
-                )
+                raise target_taken(target)
             refuse_twin(target, stay)
         entries = list_tree(repo, head.commit)
         files = [(file_of(x), file_of(y)) for x, y in pairs]
@@ -327,22 +280,5 @@ def _checked(
     file = parse_file(content, errors="surrogateescape")
     if yours is None:
         return file, file.overview
-    there = parse_file(content)
-    is_read = base_version == there.version or not (there.overview or base_version)
-    if yours != there.overview and not is_read:
-        raise OverviewConflict(section, base_version, there, yours)
+    check_base(section, parse_file(content), yours, base_version)
     return file, yours
-
-
-def _pairs(
-    old: str, new: str, sections: Iterable[str], *, below: bool
-) -> tuple[tuple[str, str], ...]:
-    """Each section that a move is of, with its new name; a folder alone goes with all below it."""
-    known = set(sections)
-    pairs = [(old, new)] if old in known else []
-    if below or not pairs:
-        inside = sorted(x for x in known if x.startswith(f"{old}/"))
-        if inside and f"{new}/".startswith(f"{old}/"):
-            raise Invalid(f"{new} lies in {old}.", hint="Choose a name outside it.")
-        pairs += [(x, parse_new_section(new + x.removeprefix(old))) for x in inside]
-    return tuple(pairs)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText
     from commonplace.core.inherited import InheritedValues
     from commonplace.journals.notebook.names import SectionAddress
-    from commonplace.journals.notebook.reader import Section
+    from commonplace.journals.notebook.sections import Section
     from commonplace.verbs.notebook.service import NotebookService
 
 _IS_KEPT = "An entry of the notebook is a commit and stays: the new text is an entry of its own."

@@ -15,7 +15,7 @@ from commonplace.search.two_questions import ComparedTexts, TwoQuestionHit
 if TYPE_CHECKING:
     from commonplace.core.values import Doc, Filter
     from commonplace.journals.notebook.journal import NotebookJournal
-    from commonplace.journals.notebook.ledger import EntryLine
+    from commonplace.journals.notebook.sections import EntryLine
     from commonplace.search.two_questions import TwoQuestionFinder, TwoQuestions
 
 NotebookHit: TypeAlias = "tuple[TwoQuestionHit, str, EntryLine | None]"

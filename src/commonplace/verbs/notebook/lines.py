@@ -33,10 +33,15 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.branching import Branch, BranchMerge
     from commonplace.journals.notebook.conflicts import OverviewClash
     from commonplace.journals.notebook.format import NotebookEntry
-    from commonplace.journals.notebook.ledger import Backlinks, EntryLine
-    from commonplace.journals.notebook.reader import Section, TocNode
+    from commonplace.journals.notebook.sections import (
+        Backlinks,
+        EntryLine,
+        OverviewConflict,
+        Section,
+        TocNode,
+        WrittenEntry,
+    )
     from commonplace.journals.notebook.sync import SyncReport
-    from commonplace.journals.notebook.write import OverviewConflict, WrittenEntry
     from commonplace.verbs.notebook.finding import NotebookHit
     from commonplace.verbs.notebook.synthesis import OverviewPair, Synthesis
 

@@ -65,8 +65,7 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.conflicts import Clashes, OverviewClash
     from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.journals.notebook.names import SectionAddress
-    from commonplace.journals.notebook.reader import Section
-    from commonplace.journals.notebook.write import WrittenEntry
+    from commonplace.journals.notebook.sections import Section, WrittenEntry
     from commonplace.search.filing.filing import Filing
     from commonplace.search.policy import TwoQuestionWeights
     from commonplace.search.two_questions import TwoQuestionFinder
@@ -596,7 +595,7 @@ def _written(
     how: Mapping[str, Any],
 ) -> WrittenEntry:
     """Write an entry, in the place of another where one is named."""
-    from commonplace.journals.notebook.write import OverviewConflict
+    from commonplace.journals.notebook.sections import OverviewConflict
 
     def supersede(ref: str) -> WrittenEntry:
         return notebook.supersede(_entry_of(notebook, ref), entry, section=section, **how)

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from commonplace.doors.web.visit import Visit
     from commonplace.journals.notebook.conflicts import OverviewClash
     from commonplace.journals.notebook.journal import NotebookJournal
-    from commonplace.journals.notebook.ledger import EntryLine
-    from commonplace.journals.notebook.reader import TocNode
+    from commonplace.journals.notebook.sections import EntryLine, TocNode
 
 DEPTH = 6
 """Levels of sections that the tree shows."""

@@ -1,0 +1,137 @@
+"""The ports of the notebook: what its verbs need of what keeps sections and entries.
+
+Never reads a disk. Git keeps them for one person; a database keeps those of served users.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from commonplace.core.values import Replacement
+    from commonplace.journals.notebook.format import CommitMessage, NotebookEntry
+    from commonplace.journals.notebook.sections import (
+        Backlinks,
+        EntryLine,
+        OverviewVersion,
+        Section,
+        SectionCount,
+        SectionMoves,
+        WrittenEntry,
+    )
+
+
+class WritesNotebook(Protocol):
+    """What writes to one notebook. Several processes may at once; each act is whole or not at all.
+
+    Each raises Conflict, Invalid, Denied or Unavailable where it is refused.
+    """
+
+    def write(
+        self, message: CommitMessage, *, at: datetime, overview: str | None, base_version: str
+    ) -> WrittenEntry:
+        """Add an entry, and put a new overview in place, None for the one that is there.
+
+        An entry that is there by its id is returned as it is. Raises: also OverviewConflict where
+        the overview is not the one with that version, or another text that was to be written.
+        """
+        ...
+
+    def set_end(self, message: CommitMessage) -> None:
+        """Set the end of an entry that a message names."""
+        ...
+
+    def put_overview(
+        self, message: CommitMessage, overview: str, base_version: str
+    ) -> tuple[str, ...]:
+        """Put a text in place of an overview without an entry; what was left, in sentences.
+
+        message: names the section, and may set an end as well. Raises: also OverviewConflict,
+        NotFound.
+        """
+        ...
+
+    def move(self, old: str, new: str, *, below: bool) -> SectionMoves:
+        """Give a section another name, and with `below` those below it, all or none of them.
+
+        Raises: also NotFound.
+        """
+        ...
+
+
+class NotebookStore(WritesNotebook, Protocol):
+    """What keeps the notebook of one owner in a database. Thread-safe."""
+
+    def find_section(self, name: str) -> Section | None:
+        """A section as it is now."""
+        ...
+
+    def list_sections(self) -> list[str]:
+        """Every section that there is, by name."""
+        ...
+
+    def section_counts(self) -> dict[str, SectionCount]:
+        """Each section that ever had an entry."""
+        ...
+
+    def read_overviews(self, sections: Sequence[str]) -> dict[str, str]:
+        """The overviews of those of these sections that there are."""
+        ...
+
+    def list_versions(self, section: str) -> list[OverviewVersion]:
+        """The overview of a section and what it was before, newest first."""
+        ...
+
+    def newest(self, section: str, *, start: int, length: int) -> list[EntryLine]:
+        """Entries of a section, newest first, less those that have expired."""
+        ...
+
+    def find_lines(self, mark: str) -> list[EntryLine]:
+        """The entries whose id, or hash of the commit they once were, begins so; at most 50."""
+        ...
+
+    def find_entry(self, entry_id: str) -> NotebookEntry | None:
+        """An entry by its id, also where it has expired."""
+        ...
+
+    def current_name(self, section: str) -> str:
+        """What a section is called now; the name itself where it never moved."""
+        ...
+
+    def names_of(self, section: str) -> list[str]:
+        """What a section is called, and then what it was called before it was moved."""
+        ...
+
+    def find_successor(self, entry_id: str) -> EntryLine | None:
+        """The entry that took the place of one, the newest of several."""
+        ...
+
+    def list_expired_successors(self, entry_id: str) -> Sequence[str]:
+        """The ids of the entries that took the place of one, and have expired."""
+        ...
+
+    def overviews_around(self, entry: NotebookEntry) -> tuple[str, str]:
+        """The overview of an entry's section before it was written, and as it left it."""
+        ...
+
+    def list_backlinks(
+        self, names: Sequence[str], entry_names: Sequence[str], *, length: int
+    ) -> Backlinks:
+        """The texts that link to a section by one of its names, or to an entry of it."""
+        ...
+
+    def list_replaced_since(
+        self, section: str, *, before: datetime | None
+    ) -> tuple[Replacement, ...]:
+        """Entries of a section that were replaced since its overview was written, newest first."""
+        ...
+
+    def forget(self, entry_ids: Sequence[str], cut: Callable[[str], str]) -> Mapping[str, int]:
+        """Remove entries, and what `cut` takes out of every version of every overview.
+
+        How many entries and how many versions it took or changed.
+        """
+        ...
