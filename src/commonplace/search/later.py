@@ -162,18 +162,18 @@ def _answers_alike(former: _Looked, later: Sequence[_Later]) -> Hit | None:
 
 def _gives_number(former: _Looked, later: Sequence[_Later]) -> Hit | None:
     """The newest turn of the same speaker that holds as much of the question, and a number."""
-    told, old_numbers = former.hit, former.says.numbers
-    if told.doc.kind != numbers.TURN or not old_numbers:
+    first, old_numbers = former.hit, former.says.numbers
+    if first.doc.kind != numbers.TURN or not old_numbers:
         return None
-    least = numbers.NUMBER_SHARE * told.score
-    wanted = len(read_statement(told.about).subject & former.subject)
+    least = numbers.NUMBER_SHARE * first.score
+    wanted = len(read_statement(first.about).subject & former.subject)
     return _newest(
         [
             hit
             for hit, says, both in later
             if hit.score >= least
             and both >= wanted
-            and hit.doc.author == told.doc.author
+            and hit.doc.author == first.doc.author
             and says.numbers - old_numbers
         ]
     )
