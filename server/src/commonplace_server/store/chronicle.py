@@ -7,16 +7,11 @@ transaction of each change.
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cache
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict, Lost, NotFound
-from commonplace.core.expiring import is_revealed
-from commonplace.core.owner_folders import parse_owner
-from commonplace.db.queries import read_queries
 from commonplace.journals.chronicle.event import (
     EVERYTHING,
     JOURNAL,
@@ -39,13 +34,11 @@ from commonplace.journals.chronicle.event import (
     written_apart,
 )
 from commonplace.journals.chronicle.times import SECOND_NS, from_instant, to_instant
-from commonplace_server.postgres.database import statement
 from commonplace_server.postgres.text_lists import Texts
+from commonplace_server.store.entries import EntryRow, EntryRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from psycopg import Cursor, sql
 
     from commonplace.core.clock import Clock
     from commonplace.core.project_folders import ProjectFolders
@@ -63,13 +56,6 @@ _LAST_NS = to_instant(datetime.max.replace(tzinfo=UTC)) + 999
 _PLACES = 2**63
 
 
-@cache
-def query(*names: str) -> sql.SQL:
-    """A query of chronicle's, with what is appended to it, for the driver."""
-    texts = read_queries("commonplace_server.store", "chronicle.sql")
-    return statement("\n".join(texts[name] for name in names))
-
-
 class ChroniclePostgres:
     """One user's chronicle in a database that all users share; implements `SharedChronicle`.
 
@@ -81,32 +67,30 @@ class ChroniclePostgres:
     """
 
     def __init__(self, database: Postgres, *, owner: str, clock: Clock) -> None:
-        self._database = database
-        self._owner = parse_owner(owner)
-        self._clock = clock
+        self._rows = EntryRows(database, owner=owner, journal=JOURNAL, clock=clock)
 
     def close(self) -> None:
         """Nothing is held: the connections are shared by all users."""
 
     def find(self, wanted: str) -> Event:
         """The one entry with this id, or whose id alone begins so; see the port."""
-        with self._reading() as conn:
+        with self._rows.reading() as conn:
             return self._find(conn, wanted)
 
     def get_many(self, identities: Sequence[str]) -> list[Event]:
         """The entries with just these ids that there are; see the port."""
-        with self._reading() as conn:
-            return self._events(self._read(conn, "of_ids", ids=_ids(identities)))
+        with self._rows.reading() as conn:
+            return self._events(self._rows.read(conn, "of_ids", ids=_ids(identities)))
 
     def newest(self, limit: int, question: EventQuery) -> list[Event]:
         """The newest entries that are asked for, newest first; see the port."""
-        with self._reading() as conn:
+        with self._rows.reading() as conn:
             return [*islice(self._matching(conn, question, limit), limit)]
 
     def oldest(self, limit: int, after: tuple[int, int]) -> list[Event]:
         """The entries after an (instant, place), oldest first; see the port."""
-        with self._reading() as conn:
-            return self._events(self._read(conn, "oldest", limit=limit, **_place_of(after)))
+        with self._rows.reading() as conn:
+            return self._events(self._rows.read(conn, "oldest", limit=limit, **_place_of(after)))
 
     def after(self, event: Event) -> Event | None:
         """The entry that follows this one in time; see the port."""
@@ -121,8 +105,10 @@ class ChroniclePostgres:
     def mentions(self, words: Words, question: EventQuery) -> list[Mention]:
         """The entries asked for that bear every word, newest first; see the port."""
         asked = {"beginning": words.beginning, **_span_of(question)}
-        with self._reading() as conn:
-            found = {x.place: x for x in self._events(self._read(conn, "that_may_bear", **asked))}
+        with self._rows.reading() as conn:
+            found = {
+                x.place: x for x in self._events(self._rows.read(conn, "that_may_bear", **asked))
+            }
         bearing = words.among(
             (place, " ".join([event.message, *event.own_tags])) for place, event in found.items()
         )
@@ -133,14 +119,14 @@ class ChroniclePostgres:
         """The newest entry that took the place of each, by its id; see the port."""
         if not ids:
             return {}
-        with self._reading() as conn:
-            rows = self._read(conn, "superseding", ids=_ids(ids))
+        with self._rows.reading() as conn:
+            rows = self._rows.read(conn, "superseding", ids=_ids(ids))
             return successors_among(self._events(rows), ids)
 
     def tags(self) -> list[TagCount]:
         """All tags, most frequent first; see the port."""
-        with self._reading() as conn:
-            rows = conn.execute(query("count_tags"), self._asked()).fetchall()
+        with self._rows.reading() as conn:
+            rows = self._rows.ask(conn, "count_tags").fetchall()
         return count_tags((tuple(tags), count) for tags, count in rows)
 
     def add(self, draft: EventDraft, *, unless: UnlessSaid | None = None) -> tuple[Event, bool]:
@@ -156,14 +142,12 @@ class ChroniclePostgres:
 
     def add_all(self, drafts: Sequence[EventDraft], *, on_added: Callable[[Event], None]) -> int:
         """Write entries in one transaction, less those whose id is taken; see the port."""
-        with self._writing() as conn:
-            with conn.pipeline():
-                asked = [conn.execute(query("add"), self._sent(draft)) for draft in drafts]
-            rows = [each.fetchone() for each in asked]
+        with self._rows.writing() as conn:
+            places = self._rows.add(conn, [*map(_row_of, drafts)])
         added = [
-            _event_of(_row_of(draft, row[0]))
-            for draft, row in zip(drafts, rows, strict=True)
-            if row is not None
+            _event_of(_row_of(draft, place))
+            for draft, place in zip(drafts, places, strict=True)
+            if place is not None
         ]
         for event in added:
             on_added(event)
@@ -175,72 +159,68 @@ class ChroniclePostgres:
 
     def edit(self, wanted: str, changes: Changes, *, expected: str | None) -> Event:
         """Change an entry in place; see the port."""
-        with self._writing() as conn:
+        with self._rows.writing() as conn:
             before = self._current(conn, wanted, expected)
             draft = changed(before, changes)
-            conn.execute(query("alter"), self._sent(draft))
+            self._rows.alter(conn, _row_of(draft))
             return _event_of(_row_of(draft, before.place))
 
     def delete(self, wanted: str, *, expected: str | None) -> Event:
         """Remove an entry; answers what it was; see the port."""
-        with self._writing() as conn:
+        with self._rows.writing() as conn:
             event = self._current(conn, wanted, expected)
             self._delete(conn, [event])
             return event
 
     def delete_all(self, stamps: Mapping[str, str]) -> list[Event]:
         """Remove entries in one transaction, less those whose stamp is another; see the port."""
-        with self._writing() as conn:
-            rows = self._read(conn, "of_ids", "of_ids_locked", ids=_ids(stamps))
+        with self._rows.writing() as conn:
+            rows = self._rows.read(conn, "of_ids", "of_ids_locked", ids=_ids(stamps))
             gone = [event for event in self._events(rows) if event.stamp == stamps[event.id]]
             self._delete(conn, gone)
             return gone
 
     def find_deleted(self, identities: Sequence[str]) -> set[str]:
         """Which of these ids entries had that were deleted; see `SharedChronicle`."""
-        asked = {"owner": self._owner, "ids": _ids(identities)}
-        with self._reading() as conn:
-            return {str(row[0]) for row in conn.execute(query("gone"), asked)}
+        return self._rows.find_deleted(map(storable, identities))
 
     def mark(self) -> str:
         """A token that changes with every change; reads the outbox, and no entry."""
-        with self._reading() as conn:
-            ((count, changes),) = conn.execute(query("mark"), {"owner": self._owner}).fetchall()
-        return f"{count}:{changes}"
+        return self._rows.mark()
 
     def _add(self, draft: EventDraft, unless: UnlessSaid | None) -> tuple[Event, bool]:
-        with self._writing() as conn:
+        with self._rows.writing() as conn:
             if unless is not None:
-                conn.execute(query("lock_writing"), {"owner": self._owner})
+                self._rows.lock(conn)
                 there = self._matching(conn, unless.question, _AT_ONCE)
                 if (same := next(filter(unless.is_same, there), None)) is not None:
                     return same, True
-            row = conn.execute(query("add"), self._sent(draft)).fetchone()
-            if row is not None:
-                return _event_of(_row_of(draft, row[0])), False
+            row = _row_of(draft)
+            (place,) = self._rows.add(conn, [row])
+            if place is not None:
+                return _event_of(row._replace(place=place)), False
             # What has expired holds its id until it is forgotten.
-            known = self._read(conn, "of_id", id=draft.id, now=None).fetchone()
+            known = self._rows.find(conn, row.id, now=None)
             assert known is not None
             return _event_of(known), True
 
     def _delete(self, conn: Connection, gone: Sequence[Event]) -> None:
         """Remove entries; what replaced one is linked to what that one had replaced."""
-        ids = Texts([event.id for event in gone])
-        conn.execute(query("delete"), {"owner": self._owner, "ids": ids})
+        self._rows.delete(conn, [event.id for event in gone])
         links = links_to(gone)
         if not links:
             return
         ids = Texts([link.removeprefix(SUPERSEDES) for link in links])
-        for later in self._events(self._read(conn, "superseding", ids=ids, now=None)):
+        for later in self._events(self._rows.read(conn, "superseding", ids=ids, now=None)):
             link = later.supersedes.replace(f"{JOURNAL}:", SUPERSEDES, 1)
             tags = relinked(later, link, links[link])
             if tags != later.tags:
-                conn.execute(query("alter"), self._sent(changed(later, Changes(tags=tags))))
+                self._rows.alter(conn, _row_of(changed(later, Changes(tags=tags))))
 
     def _current(self, conn: Connection, wanted: str, expected: str | None) -> Event:
         """An entry that nobody else changes until the end. Raises: NotFound, Invalid, Conflict."""
         identity = self._find(conn, wanted).id
-        row = self._read(conn, "of_id", "locked", id=identity).fetchone()
+        row = self._rows.find(conn, identity, "locked")
         if row is None:
             raise _not_found(wanted)
         event = _event_of(row)
@@ -253,13 +233,12 @@ class ChroniclePostgres:
     def _find(self, conn: Connection, wanted: str) -> Event:
         wanted = storable(wanted)
         spellings = dict.fromkeys((wanted, wanted.lower()))
-        whole = (self._read(conn, "of_id", id=each) for each in spellings)
+        whole = (self._rows.read(conn, "of_id", id=each) for each in spellings)
         begun = (
-            self._read(conn, "of_prefix", low=each, high=each + _PAST_EVERY_ID)
+            self._rows.read(conn, "of_prefix", low=each, high=each + _PAST_EVERY_ID)
             for each in spellings
         )
-        for found in chain(whole, begun):
-            rows = found.fetchall()
+        for rows in chain(whole, begun):
             if len(rows) > 1:
                 raise ambiguous_id(wanted, [row[0] for row in rows])
             if rows:
@@ -277,59 +256,21 @@ class ChroniclePostgres:
             "limit": batch,
         }
         while True:
-            events = self._events(self._read(conn, "newest", **asked))
+            events = self._events(self._rows.read(conn, "newest", **asked))
             yield from events
             if len(events) < batch:
                 return
             asked |= _place_of((events[-1].instant, events[-1].place))
 
-    def _read(self, conn: Connection, *rest: str, **asked: object) -> Cursor[tuple[Any, ...]]:
-        return conn.execute(query("read", *rest), {**self._asked(), **asked})
-
-    def _asked(self) -> dict[str, object]:
-        return {"owner": self._owner, "now": None if is_revealed() else self._clock()}
-
-    def _events(self, rows: Iterable[tuple[Any, ...]]) -> list[Event]:
+    def _events(self, rows: Iterable[EntryRow]) -> list[Event]:
         return [*map(_event_of, rows)]
 
-    def _sent(self, draft: EventDraft) -> dict[str, object]:
-        """What the queries that write an entry take."""
-        row = _row_of(draft)
-        folded = dict.fromkeys(map(fold_tag, _joined(row.tags, row.supersedes)))
-        lists = {"tags": Texts(row.tags), "folded": Texts(folded)}
-        return {**row._asdict(), **lists, "owner": self._owner}
 
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        with self._database.shared_transaction(self._owner) as conn:
-            yield conn
-
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        with self._database.owner_transaction(self._owner) as conn:
-            yield conn
-
-
-class _Row(NamedTuple):
-    """The parts of an entry, in the order in which `read` gives them."""
-
-    id: str
-    place: int
-    at: datetime
-    nanos: int
-    written_at: datetime
-    scope: str
-    body: str
-    tags: Sequence[str]
-    supersedes: str
-    more: str
-
-
-def _row_of(draft: EventDraft, place: int = 0) -> _Row:
+def _row_of(draft: EventDraft, place: int = 0) -> EntryRow:
     """What is written of an entry. place: its place, where it has one."""
     tags, supersedes = _parted(draft.tags)
     more = {"hostname": storable(draft.hostname), "username": storable(draft.username)}
-    return _Row(
+    return EntryRow(
         id=storable(draft.id),
         place=place,
         at=from_instant(draft.instant),
@@ -341,12 +282,13 @@ def _row_of(draft: EventDraft, place: int = 0) -> _Row:
         tags=tags,
         supersedes=supersedes,
         more=json.dumps(more, ensure_ascii=False),
+        folded=[*map(fold_tag, _joined(tags, supersedes))],
     )
 
 
-def _event_of(row: tuple[Any, ...]) -> Event:
+def _event_of(row: EntryRow) -> Event:
     """A row as an entry."""
-    identity, place, at, nanos, written, scope, body, tags, supersedes, more = row
+    identity, place, at, nanos, written, scope, body, tags, supersedes, more, _ = row
     at, known = at.astimezone(UTC), json.loads(more)
     instant = to_instant(at) + nanos
     all_tags = _joined(tags, supersedes)
