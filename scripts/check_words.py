@@ -97,6 +97,7 @@ def check_private(root: Path) -> list[str]:
             if word not in standard:
                 places[word].append(f"{name}:{line}")
     pages = [*root.glob("*.md"), *root.glob("docs/*.md"), *root.glob("*/docs/*.md")]
+    pages += root.glob("docs/recipes/*.md")
     for path in sorted(path for path in pages if path.name != "CHANGELOG.md"):
         for line, said in enumerate(path.read_text("utf-8").splitlines(), 1):
             # Code, and where a link leads, are no sentences.

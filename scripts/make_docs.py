@@ -45,6 +45,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = (
     ROOT / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "recipes").glob("*.md")),
     *sorted((ROOT / "server" / "docs").glob("*.md")),
 )
 LINKING = tuple(

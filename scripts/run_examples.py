@@ -28,6 +28,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = (
     ROOT / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "recipes").glob("*.md")),
     *sorted((ROOT / "server" / "docs").glob("*.md")),
 )
 COLUMNS, LINES = 100, 500

@@ -13,6 +13,7 @@ PAGES = [
     for page in (
         ROOT / "README.md",
         *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs" / "recipes").glob("*.md")),
         *sorted((ROOT / "server" / "docs").glob("*.md")),
     )
     if re.search(r"^`{3,}(console|python)$", page.read_text("utf-8"), re.MULTILINE)
