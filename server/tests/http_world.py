@@ -19,9 +19,11 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from tests.patience import PATIENCE_S
 
+from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
 from commonplace_server.scope import STRUCTURED_HEADER
 from commonplace_server.tokens import TokenFile
+from commonplace_server.wiring.tokens import open_tokens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -104,14 +106,27 @@ def home() -> Path:
     return Path(os.environ["XDG_DATA_HOME"]) / "commonplace"
 
 
+@contextlib.contextmanager
+def kept_tokens():
+    """The tokens of this test's home, or of its database."""
+    settings = read_settings(cwd=Path.cwd(), home=Path.home())
+    if settings.database.url is None:
+        yield TokenFile(home(), clock=utc_now)
+        return
+    with open_tokens(settings) as kept:
+        yield kept
+
+
 def token_for(owner: str, **given: Any) -> str:
     """A new token of that owner."""
-    return TokenFile(home(), clock=utc_now).create(owner, **given)[1]
+    with kept_tokens() as kept:
+        return kept.create(owner, **given)[1]
 
 
 def revoke(token: str) -> None:
     """Let it in no more."""
-    TokenFile(home(), clock=utc_now).revoke(token.split("_")[1])
+    with kept_tokens() as kept:
+        kept.revoke(token.split("_")[1])
 
 
 def bearer(token: str) -> dict[str, str]:

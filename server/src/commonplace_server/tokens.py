@@ -14,7 +14,7 @@ import secrets
 import threading
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,7 +27,7 @@ from commonplace.core.text import nearest, opening
 from commonplace.core.when.phrases import parse_until
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.core.clock import Clock
@@ -94,11 +94,86 @@ class Token(Struct, frozen=True, kw_only=True):
         return "expired" if self.expires_at is not None and self.expires_at <= now else "valid"
 
 
+class ReadsTokens(Protocol):
+    """What a server asks of its tokens. Thread-safe.
+
+    Attributes:
+        waits: Whether an answer may be waited for, as that of a database.
+    """
+
+    waits: bool
+
+    def find(self, presented: str) -> Token | None:
+        """The token with this text, valid or not; None where there is none."""
+        ...
+
+    def get(self, token_id: str) -> Token | None:
+        """The token with this id; None where there is none."""
+        ...
+
+    def refresh(self, token_ids: Iterable[str]) -> None:
+        """Read these anew, all at once, where they may be a little old. Raises: Unavailable."""
+        ...
+
+    def check(self) -> None:
+        """Find out whether they can be read at all. Raises: Unavailable, Denied."""
+        ...
+
+    def was_used(self) -> bool:
+        """Whether any was ever made."""
+        ...
+
+    def note_use(self, token: Token) -> None:
+        """Note that a token was used now; writes nothing within an hour of the last time."""
+        ...
+
+
+class KeepsTokens(Protocol):
+    """Where tokens are kept, for who makes and revokes them."""
+
+    def create(
+        self,
+        owner: str,
+        *,
+        scopes: Sequence[str] = SCOPES,
+        toolsets: Sequence[str] = (),
+        expires_at: datetime | None = None,
+        label: str = "",
+    ) -> tuple[Token, str]:
+        """Make a token; its record, and its text, which is kept nowhere.
+
+        Args:
+            owner: Whose journals it opens.
+            scopes: `read`, or `read` and `write`; or `metrics` alone.
+            toolsets: The tools it may call; empty for those the server offers by default.
+            expires_at: Until when it is valid; None for ever.
+            label: What it is for, one line.
+
+        Raises:
+            Invalid: The owner, a scope or the label is malformed, or it would have expired already.
+        """
+        ...
+
+    def revoke(self, token_id: str) -> Token:
+        """Revoke a token; may be called twice. Raises: NotFound."""
+        ...
+
+    def list_tokens(self) -> list[Token]:
+        """All that were made, the newest first, revoked and expired ones too."""
+        ...
+
+    def last_use(self, token: Token) -> datetime | None:
+        """When one that was listed was last used, to the hour; None where it never was."""
+        ...
+
+
 class TokenFile:
     """The tokens of one home, in a file that only its user may read. Thread-safe.
 
     A change that another process makes is seen at the next look: only then is the file read again.
     """
+
+    waits = False
 
     def __init__(self, home: Path, *, clock: Clock) -> None:
         self._home = home
@@ -119,36 +194,15 @@ class TokenFile:
         expires_at: datetime | None = None,
         label: str = "",
     ) -> tuple[Token, str]:
-        """Make a token.
-
-        Args:
-            owner: Whose journals it opens.
-            scopes: `read`, or `read` and `write`; or `metrics` alone.
-            toolsets: The tools it may call; empty for those the server offers by default.
-            expires_at: Until when it is valid; None for ever.
-            label: What it is for, one line.
-
-        Returns:
-            Its record, and its text, which is kept nowhere.
-
-        Raises:
-            Invalid: The owner, a scope or the label is malformed, or it would have expired already.
-        """
-        made_id = secrets.token_hex(4)
-        text = f"cp_{made_id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
-        now = self._clock()
-        token = Token(
-            id=made_id,
-            owner=parse_owner(owner),
-            scopes=parse_scopes(scopes),
-            toolsets=tuple(toolsets),
-            digest=_digest(text),
-            created_at=now,
+        """Make a token; see `KeepsTokens`."""
+        token, text = new_token(
+            owner,
+            scopes=scopes,
+            toolsets=toolsets,
             expires_at=expires_at,
-            label=parse_label(label),
+            label=label,
+            now=self._clock(),
         )
-        if token.state(now) == "expired":
-            raise Invalid("It would have expired already.", hint="Give a time that is to come.")
         make_folder(self._home)
         with locked(self._home):
             self._write([*self._read().values(), token])
@@ -157,11 +211,11 @@ class TokenFile:
     def revoke(self, token_id: str, *, at: datetime | None = None) -> Token:
         """Revoke a token; may be called twice. at: None for now. Raises: NotFound."""
         if not may_exist(self._path):
-            raise _no_token(token_id, [])
+            raise no_token(token_id, [])
         with locked(self._home):
             tokens = dict(self._read())
             if token_id not in tokens:
-                raise _no_token(token_id, [*tokens])
+                raise no_token(token_id, [*tokens])
             token = tokens[token_id]
             if token.revoked_at is None:
                 token = replace(token, revoked_at=at or self._clock())
@@ -196,12 +250,19 @@ class TokenFile:
 
     def find(self, presented: str) -> Token | None:
         """The token with this text, valid or not; None where there is none."""
-        tokens = self.known()
-        named = _TOKEN.fullmatch(presented)
-        token = tokens.get(named[1]) if named else None
-        # Compared even where there is none: the time taken does not tell which ids there are.
-        right = hmac.compare_digest(_digest(presented), token.digest if token else _digest(""))
-        return token if token is not None and right else None
+        token = self.get(id_of(presented))
+        return token if is_of(token, presented) else None
+
+    def get(self, token_id: str) -> Token | None:
+        """The token with this id; None where there is none."""
+        return self.known().get(token_id)
+
+    def refresh(self, token_ids: Iterable[str]) -> None:
+        """Nothing: a look at the file is cheap enough for every question."""
+
+    def check(self) -> None:
+        """Read the file. Raises: Unavailable, Denied; see `known`."""
+        self.known()
 
     def note_use(self, token: Token) -> None:
         """Note that a token was used now; writes nothing within an hour of the last time.
@@ -255,6 +316,48 @@ class TokenFile:
     def _write(self, tokens: Sequence[Token]) -> None:
         document = {"version": _FORMAT, "tokens": [_facts_of(token) for token in tokens]}
         replace_file(self._path, json.dumps(document, indent=1).encode() + b"\n", mode=0o600)
+
+
+def new_token(
+    owner: str,
+    *,
+    scopes: Sequence[str],
+    toolsets: Sequence[str],
+    expires_at: datetime | None,
+    label: str,
+    now: datetime,
+) -> tuple[Token, str]:
+    """A token that is kept nowhere yet, and its text; see `KeepsTokens.create`. Raises: Invalid."""
+    made_id = secrets.token_hex(4)
+    text = f"cp_{made_id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
+    token = Token(
+        id=made_id,
+        owner=parse_owner(owner),
+        scopes=parse_scopes(scopes),
+        toolsets=tuple(toolsets),
+        digest=_digest(text),
+        created_at=now,
+        expires_at=expires_at,
+        label=parse_label(label),
+    )
+    if token.state(now) == "expired":
+        raise Invalid("It would have expired already.", hint="Give a time that is to come.")
+    return token, text
+
+
+def id_of(presented: str) -> str:
+    """The id that the text of a token begins with; empty where it is no token's text."""
+    named = _TOKEN.fullmatch(presented)
+    return named[1] if named else ""
+
+
+def is_of(token: Token | None, presented: str) -> bool:
+    """Whether that is the text of a token.
+
+    Compared even where there is none: the time taken does not tell which ids there are.
+    """
+    right = hmac.compare_digest(_digest(presented), token.digest if token else _digest(""))
+    return token is not None and right
 
 
 def parse_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
@@ -338,8 +441,9 @@ def _facts_of(token: Token) -> dict[str, Any]:
     }
 
 
-def _no_token(token_id: str, known: list[str]) -> NotFound:
-    near = nearest(token_id, known)
+def no_token(token_id: str, known: Sequence[str]) -> NotFound:
+    """That there is no such token, with the nearest that there is."""
+    near = nearest(token_id, [*known])
     hint = f"Did you mean {near}?" if near else "See `commonplace tokens list`."
     return NotFound(f"There is no token {opening(token_id, 40)!r}.", hint=hint)
 

@@ -12,7 +12,7 @@ def _words(words_only):
     """What is found here is found by words."""
 
 
-def test_each_token_opens_its_users_rows_alone(database):
+def test_each_token_opens_its_users_rows_alone(database, monkeypatch):
     """Saved, found, listed and deleted in one database by two users at once, in both manager."""
 
     async def one(url, owner, mode, word):
@@ -47,10 +47,8 @@ def test_each_token_opens_its_users_rows_alone(database):
         async with connected(url, token_for("ann")) as hers:
             assert (await hers.call_tool("memory_delete", gone)).structured_content["deleted"]
 
-    env = {
-        "COMMONPLACE_DATABASE_URL": database.app_url,
-        "COMMONPLACE_DATABASE_WORKER_URL": database.worker_url,
-    }
+    monkeypatch.setenv("COMMONPLACE_DATABASE_URL", database.app_url)
+    env = {"COMMONPLACE_DATABASE_WORKER_URL": database.worker_url}
     with HttpServer("--toolsets", "memory,memory-write,recall", **env) as server:
         anyio.run(scenario, server.url)
         assert server.end() == 0

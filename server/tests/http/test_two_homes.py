@@ -13,7 +13,7 @@ from tests.doors.terminal import facts, run
 from tests.patience import until
 
 from commonplace.core.clock import utc_now
-from commonplace_server.tokens import TokenFile
+from commonplace_server.tokens import TokenFile, id_of
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def _database(words_only, database, monkeypatch):
 
 @pytest.fixture
 def other(tmp_path):
-    """The folder of a second home, which has the tokens of the first."""
+    """The folder of a second home."""
     folder = tmp_path / "other"
     folder.mkdir()
     return folder
@@ -94,7 +94,6 @@ def test_what_lies_in_the_database_is_served_from_any_home(other):
         narrow = token_for("ann", toolsets=("notebook",))
         # Whose chronicle is the machine user's own, which lies on each machine's disk.
         own = token_for("me")
-        shutil.copy(home() / "tokens.json", other)
         with serve("--shared-only", COMMONPLACE_HOME=str(other)) as second:
             offered = tools(second, token)
             assert {"memory_search", "memory_save", "add_entry", "search_entries"} <= offered
@@ -124,7 +123,6 @@ def test_what_is_shared_needs_a_database(monkeypatch):
 def test_a_chronicle_is_one_on_two_servers(other, database):
     """What is logged, superseded, let expire or forgotten through one is so through the other."""
     token, stranger = token_for("ann"), token_for("bob")
-    shutil.copy(home() / "tokens.json", other)
     with (
         serve("--toolsets", "all") as first,
         # An older spelling of the same.
@@ -182,36 +180,42 @@ def test_while_the_database_is_away_the_served_home_alone_is_served(other, datab
     assert "not known" in refused(COMMONPLACE_HOME=str(other))
 
 
-def test_a_revoked_token_is_refused_by_every_server(other, database):
-    """Wherever it was revoked, also before a server starts, or while the database was away."""
-    tokens = [token_for("ann") for _ in range(4)]
-    ids = [token.split("_")[1] for token in tokens]
-    shutil.copy(home() / "tokens.json", other)
-    there = TokenFile(other, clock=utc_now)
-    there.revoke(ids[0])
+def test_a_token_is_one_on_every_server(other, database, monkeypatch):
+    """Made or revoked anywhere it is so everywhere, before a server starts or while it serves."""
+    with monkeypatch.context() as without:
+        without.delenv("COMMONPLACE_DATABASE_URL")
+        before = [token_for("ann") for _ in range(2)]
+        shutil.copy(home() / "tokens.json", other)
+        TokenFile(other, clock=utc_now).revoke(id_of(before[0]))
     with (
         serve("--shared-only", COMMONPLACE_HOME=str(other)) as second,
         serve() as first,
     ):
         both = (first, second)
-        assert [status(each, tokens[0]) for each in both] == [401, 401]
-        assert [status(each, tokens[1]) for each in both] == [200, 200]
-        assert facts("tokens", "revoke", ids[1])["state"] == "revoked"
+        # What lay in a file of either home has moved, and what was revoked in either is.
+        assert [status(each, before[0]) for each in both] == [401, 401]
+        assert [status(each, before[1]) for each in both] == [200, 200]
+        made = token_for("ann")
+        assert [status(each, made) for each in both] == [200, 200]
+        assert facts("tokens", "revoke", id_of(made))["state"] == "revoked"
         for each in both:  # a request under way ends with 503
-            until(lambda x=each: status(x, tokens[1]) == 401, "both servers to refuse it")
-        assert {x.id for x in there.list_tokens() if x.revoked_at} == {*ids[:2]}
+            until(lambda x=each: status(x, made) == 401, "both servers to refuse it")
         with psycopg.connect(database.admin_url, autocommit=True) as conn:
-            conn.execute("REVOKE ALL ON cp_revoked_tokens FROM commonplace_app")
-            done = run("tokens", "revoke", ids[2])
+            conn.execute("REVOKE ALL ON cp_tokens FROM commonplace_app")
+            done = run("tokens", "revoke", id_of(before[1]))
             assert done.exit_code == 1
-            assert "other servers" in done.output
-            until(lambda: status(first, tokens[2]) == 401, "this home's server to refuse it")
-            conn.execute("GRANT SELECT, INSERT ON cp_revoked_tokens TO commonplace_app")
-        until(lambda: status(second, tokens[2]) == 401, "the other server to hear of it")
-        assert [status(each, tokens[3]) for each in both] == [200, 200]
+            assert "role" in done.output
+            # Nobody is let in whose token cannot be looked at.
+            until(lambda: status(first, before[1]) == 503, "what was known to be too old")
+            conn.execute("GRANT SELECT, INSERT, UPDATE (used_at) ON cp_tokens TO commonplace_app")
+        assert [status(each, before[1]) for each in both] == [200, 200]
         # Nothing that lies there opens anything.
         with psycopg.connect(database.admin_url) as conn:
-            kept = str(conn.execute("SELECT * FROM cp_revoked_tokens").fetchall())
-        assert not any(token in kept for token in tokens)
-        assert "ann" not in kept
+            kept = str(
+                [
+                    conn.execute(f"SELECT t::text FROM {table} AS t").fetchall()
+                    for table in ("cp_revoked_tokens", "cp_tokens")
+                ]
+            )
+        assert not any(token.split("_", 2)[2] in kept for token in (*before, made))
         assert [each.end() for each in both] == [0, 0]

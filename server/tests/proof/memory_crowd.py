@@ -203,8 +203,14 @@ def _step(person, chance, people, pool):
             person.search(chance, other)
 
 
-OF_NO_USER = ("applied_migrations", "cp_served_home", "cp_revoked_tokens", "wb_upkeep")
-"""Tables that tell nothing of anybody; the last is the workers' alone to read."""
+OF_NO_USER = (
+    "applied_migrations",
+    "cp_served_home",
+    "cp_revoked_tokens",
+    "cp_tokens",
+    "wb_upkeep",
+)
+"""Tables that hold nothing that anybody wrote; the last is the workers' alone to read."""
 
 
 def rows_without_user(url):

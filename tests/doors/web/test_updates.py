@@ -24,9 +24,12 @@ def follow(world, count, between, *, end=math.inf, before_again=None):
         seconds[0] += length
         between(int(seconds[0]))
 
+    async def is_open():
+        return seconds[0] < end
+
     async def listen(marks):
         found = []
-        async for event in marks.events("me", is_open=lambda: seconds[0] < end):
+        async for event in marks.events("me", is_open=is_open):
             found.append(event)
             if len(found) == count:
                 break

@@ -5,6 +5,7 @@ Prints a token once, when it is made; nothing can show it again.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -16,9 +17,10 @@ from commonplace.doors.cli.options import Respelled, json_option
 from commonplace.doors.cli.output import show
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
-    from commonplace_server.tokens import Token, TokenFile
+    from commonplace_server.tokens import KeepsTokens, Token
 
 
 _HEADER = ("ID", "USER", "LABEL", "SCOPE", "TOOLSETS", "LAST USED", "EXPIRES", "STATE")
@@ -58,17 +60,18 @@ def create(
     from commonplace.config.settings import parse_setting
     from commonplace_server.tokens import parse_expiry
 
-    kept = _kept()
     now = _now()
     names = () if toolsets is None else parse_setting("toolsets", toolsets)
     assert isinstance(names, tuple)
-    token, text = kept.create(
-        user,
-        scopes=[name.strip() for name in scope.split(",") if name.strip()],
-        toolsets=names,
-        expires_at=(expires and parse_expiry(expires, now=now, zone=settings().timezone)) or None,
-        label=label,
-    )
+    until_at = parse_expiry(expires, now=now, zone=settings().timezone) if expires else None
+    with _opened() as kept:
+        token, text = kept.create(
+            user,
+            scopes=[name.strip() for name in scope.split(",") if name.strip()],
+            toolsets=names,
+            expires_at=until_at,
+            label=label,
+        )
     until = "never expires" if token.expires_at is None else f"expires {_local(token.expires_at)}"
     is_own = token.may_read and user == settings().owner
     own = "\nIt opens this machine user's own journals." if is_own else ""
@@ -86,8 +89,9 @@ def list_tokens(as_json: bool) -> None:
 
     The time of the last use is noted at most once an hour.
     """
-    kept, now = _kept(), _now()
-    found = [(token, kept.last_use(token)) for token in kept.list_tokens()]
+    now = _now()
+    with _opened() as kept:
+        found = [(token, kept.last_use(token)) for token in kept.list_tokens()]
     rows = [_HEADER, *(_row(token, used_at, now) for token, used_at in found)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
@@ -106,35 +110,26 @@ def revoke(token_id: str, as_json: bool) -> None:
 
     Where a database keeps the memories, it holds on every server of it.
     """
-    kept = _kept()
-    token = kept.revoke(token_id)
-    if settings().database.url is not None:
-        _share(kept)
-    facts = _facts(token, kept.last_use(token), _now())
+    with _opened() as kept:
+        token = kept.revoke(token_id)
+        facts = _facts(token, kept.last_use(token), _now())
     show(Answer(text=f"Revoked {token.id}.", facts=facts), as_json)
 
 
-def _kept() -> TokenFile:
-    from commonplace.core.clock import utc_now
-    from commonplace_server.tokens import TokenFile
+@contextmanager
+def _opened() -> Iterator[KeepsTokens]:
+    """The tokens of the home, or of the database that the settings name."""
+    read = settings()
+    if read.database.url is None:  # which imports no driver
+        from commonplace.core.clock import utc_now
+        from commonplace_server.tokens import TokenFile
 
-    return TokenFile(settings().home, clock=utc_now)
+        yield TokenFile(read.home, clock=utc_now)
+        return
+    from commonplace_server.wiring.tokens import open_tokens
 
-
-def _share(kept: TokenFile) -> None:
-    """Note in the database what is revoked. Raises: Unavailable."""
-    from commonplace.core.errors import CommonplaceError
-    from commonplace_server.http.revocations import share_revocations
-    from commonplace_server.wiring.servers import open_servers
-
-    try:
-        with open_servers(settings()) as servers:
-            share_revocations(kept, servers)
-    except CommonplaceError as exc:
-        raise exc.extended(
-            "The token is revoked here, and other servers of the database do not know it yet.",
-            hint="Revoke it again; or start this home's server, which tells them.",
-        ) from exc
+    with open_tokens(read) as kept:
+        yield kept
 
 
 def _now() -> datetime:

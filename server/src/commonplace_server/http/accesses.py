@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace_server.http.calls import FinishedCall
-    from commonplace_server.tokens import TokenFile
+    from commonplace_server.tokens import ReadsTokens
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 _EVERY_S = 3600.0
@@ -35,7 +35,7 @@ class AccessLog:
     """
 
     def __init__(
-        self, folder_of: Callable[[str], Path], *, tokens: TokenFile, clock: Clock
+        self, folder_of: Callable[[str], Path], *, tokens: ReadsTokens, clock: Clock
     ) -> None:
         self._folder_of = folder_of
         self._tokens = tokens
@@ -56,7 +56,7 @@ class AccessLog:
 
     def _note(self, call: FinishedCall) -> None:
         owner, token_id = call.owner, call.token_id
-        token = self._tokens.known().get(token_id)
+        token = self._tokens.get(token_id)
         AccessFiles(self._folder_of(owner) / FOLDER).add(
             Access(
                 at=self._clock(),

@@ -17,7 +17,7 @@ from commonplace.doors.host_names import LOOPBACK_NAMES, HostNames, host_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from commonplace_server.tokens import TokenFile
+    from commonplace_server.tokens import ReadsTokens
 
 _LAST_PORT = 65535
 
@@ -76,7 +76,7 @@ def all_loopback(host: str) -> bool:
     return all(ipaddress.ip_address(str(x[4][0]).partition("%")[0]).is_loopback for x in found)
 
 
-def check_access(address: ListenAddress, tokens: TokenFile) -> None:
+def check_access(address: ListenAddress, tokens: ReadsTokens) -> None:
     """Refuse to listen where other machines could connect and there are no tokens.
 
     Raises:

@@ -10,9 +10,11 @@ import ipaddress
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import anyio
+import anyio.to_thread
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from commonplace_server.http.limits import Limits, RateLimiter
     from commonplace_server.http.metrics import Metrics
     from commonplace_server.http.readiness import Readiness
-    from commonplace_server.tokens import Token, TokenFile
+    from commonplace_server.tokens import ReadsTokens, Token
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -67,6 +69,10 @@ _IS_READ = "commonplace.is_read"
 """In the scope of a request whose body came whole."""
 
 
+_ASKING = 8
+"""How many requests at once may wait to hear whose they are."""
+
+_Said = TypeVar("_Said")
 ToMetrics: TypeAlias = Literal["token", "loopback", "off"]
 
 
@@ -137,7 +143,9 @@ class Refusal(Exception):
 class Authenticator:
     """Decides for one server who makes a request, by its token. Thread-safe."""
 
-    def __init__(self, *, tokens: TokenFile, names: HostNames, offer: Offer, clock: Clock) -> None:
+    def __init__(
+        self, *, tokens: ReadsTokens, names: HostNames, offer: Offer, clock: Clock
+    ) -> None:
         self._tokens = tokens
         self._names = names
         self._offer = offer
@@ -199,19 +207,30 @@ class Authenticator:
             raise _invalid_token()
         return token
 
+    @property
+    def waits(self) -> bool:
+        """Whether what it answers may have to be waited for, as that of a database."""
+        return self._tokens.waits
+
     def find_problem(self) -> str:
         """Say why no request can be admitted now; empty where they can."""
         try:
-            self._tokens.known()
+            self._tokens.check()
         except CommonplaceError as exc:
             return str(exc)
         return ""
+
+    def find_shut_out(self, callers: Collection[Caller]) -> set[Caller]:
+        """Those of these callers who are admitted no more. Raises: Unavailable, Denied."""
+        self._tokens.check()
+        self._tokens.refresh(caller.token_id for caller in callers)
+        return {caller for caller in callers if not self.still_admits(caller)}
 
     def still_admits(self, caller: Caller) -> bool:
         """Whether the token of an open session is valid, with the rights that it had."""
         if not caller.token_id:
             return not self._tokens.was_used()
-        token = self._tokens.known().get(caller.token_id)
+        token = self._tokens.get(caller.token_id)
         if token is None or token.state(self._clock()) != "valid":
             return False
         return self._caller(token) == caller
@@ -291,6 +310,7 @@ class Gate:
         self._pages = pages
         self._readiness = readiness
         self._metrics = metrics
+        self._asking: anyio.CapacityLimiter | None = None
 
     @property
     def is_stopping(self) -> bool:
@@ -330,7 +350,7 @@ class Gate:
             return
         headers = dict(scope["headers"])
         if scope["path"] == METRICS and scope["method"] in _READING:
-            self._authenticator.admit_to_metrics(headers, scope)
+            await self._asked(partial(self._authenticator.admit_to_metrics, headers, scope))
             await _send_whole(
                 200, self._metrics.render().encode(), {"Content-Type": MEDIA_TYPE}, send
             )
@@ -359,12 +379,16 @@ class Gate:
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
-        caller = self._authenticator.admit(headers, http_version=scope["http_version"])
+        version = scope["http_version"]
+        caller = await self._asked(
+            partial(self._authenticator.admit, headers, http_version=version)
+        )
         if scope["method"] != "GET" or _is_api(scope):
             with self._counted(caller, headers) as full:
                 body = await self._read(headers, receive) if scope["method"] == "POST" else b""
                 scope[_IS_READ] = True
-                if not self._authenticator.still_admits(caller):  # the body may have taken its time
+                # The body may have taken its time.
+                if not await self._asked(partial(self._authenticator.still_admits, caller)):
                     raise _invalid_token()
                 if (full or self.is_stopping) and not _is_reply(headers, body):
                     raise full or _stopping()
@@ -376,6 +400,14 @@ class Gate:
         with self._rate_limiter.stream(caller.owner):
             scope[STREAM] = True
             await self._inside(caller, scope, receive, send)
+
+    async def _asked(self, ask: Callable[[], _Said]) -> _Said:
+        """What is asked about tokens: in a thread where a database answers, and may be slow."""
+        if not self._authenticator.waits:
+            return ask()
+        if self._asking is None:
+            self._asking = anyio.CapacityLimiter(_ASKING)
+        return await anyio.to_thread.run_sync(ask, limiter=self._asking)
 
     @contextmanager
     def _counted(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from commonplace.doors.web.application import AnsweredPage
     from commonplace.doors.web.guard import PageLimits
     from commonplace_server.http.calls import ObservesCalls
-    from commonplace_server.tokens import Token, TokenFile
+    from commonplace_server.tokens import ReadsTokens, Token
 
 
 class TokenEntrance:
@@ -41,8 +41,9 @@ class TokenEntrance:
     template = "enter_by_token.html"
     takes_form = True
 
-    def __init__(self, tokens: TokenFile, *, may_write: bool, clock: Clock) -> None:
+    def __init__(self, tokens: ReadsTokens, *, may_write: bool, clock: Clock) -> None:
         self._tokens = tokens
+        self.waits = tokens.waits
         self._may_write = may_write
         self._clock = clock
 
@@ -66,7 +67,7 @@ class TokenEntrance:
 
     def still_admits(self, visitor: Visitor) -> bool:
         """Whether the token that let it in is valid still."""
-        token = self._tokens.known().get(visitor.token_id)
+        token = self._tokens.get(visitor.token_id)
         return token is not None and self._shut(token) is None
 
     def _shut(self, token: Token) -> Denied | None:
@@ -87,7 +88,7 @@ class TokenEntrance:
 def pages_for_tokens(
     apps: OwnerApps,
     *,
-    tokens: TokenFile,
+    tokens: ReadsTokens,
     knows_host: Callable[[str], bool],
     may_write: bool,
     clock: Clock,

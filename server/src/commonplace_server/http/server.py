@@ -9,11 +9,13 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 import anyio.to_thread
 
+from commonplace.core.errors import CommonplaceError
 from commonplace.doors.interrupt import INTERRUPTED
 from commonplace.doors.lifecycle import Lifecycle
 from commonplace.doors.mcp_offer import McpOffer
@@ -49,14 +51,14 @@ if TYPE_CHECKING:
     from commonplace_server.http.limits import Limits
     from commonplace_server.http.metrics import Metrics
     from commonplace_server.http.sessions import SessionManager
-    from commonplace_server.tokens import TokenFile
+    from commonplace_server.tokens import ReadsTokens
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 
 _FILES = 16_384
 """How many files a process may have open: each owner has some."""
 
-WATCH_S = 1.0
+WATCH_S = 0.9
 """How long the sessions of a token may stay open after it was revoked."""
 
 CLOSE_IDLE_S = 2.0
@@ -122,7 +124,7 @@ class HttpDoor:
         *,
         apps: ServedApps,
         sample: Sequence[Toolset],
-        tokens: TokenFile,
+        tokens: ReadsTokens,
         offer: Offer,
         screen: Screen,
         structured: bool,
@@ -366,10 +368,21 @@ class _Shutdown:
 async def _watch(callers: Callers, authenticator: Authenticator) -> None:
     """Disconnect callers whose token is no longer valid, and close what is idle."""
     logged = ""
+    alone = anyio.CapacityLimiter(1)
     while True:
         await anyio.sleep(WATCH_S)
-        problem = authenticator.find_problem()
-        callers.disconnect_unless(lambda caller: not problem and authenticator.still_admits(caller))  # noqa: B023  called at once
+        known, problem = callers.list_open(), ""
+        try:
+            if authenticator.waits:
+                find = partial(authenticator.find_shut_out, known)
+                gone = await anyio.to_thread.run_sync(find, limiter=alone)
+            else:
+                gone = authenticator.find_shut_out(known)
+        except CommonplaceError as exc:
+            problem = str(exc)
+            # A database that is away for a moment ends nothing: nobody is let in until it is back.
+            gone = set() if authenticator.waits else {*known}
+        callers.disconnect_unless(lambda caller: caller not in gone)  # noqa: B023  called at once
         callers.close_idle()
         if problem and problem != logged:
             _log.error("No request is admitted: %s", problem)

@@ -94,6 +94,10 @@ class Callers:
             await found.answer(scope, receive, send)
         found.used_at = self._monotonic()
 
+    def list_open(self) -> list[Caller]:
+        """All who have anything open."""
+        return [*self._open]
+
     def disconnect_unless(self, may_stay: Callable[[Caller], bool]) -> int:
         """End all that those callers have open who may not stay; returns how many they are."""
         gone = [caller for caller in self._open if not may_stay(caller)]

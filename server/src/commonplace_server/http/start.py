@@ -24,7 +24,6 @@ from commonplace_server.http.limits import Limits
 from commonplace_server.http.memory_worker import MemoryWork
 from commonplace_server.http.metrics import Metrics
 from commonplace_server.http.readiness import DatabaseWatch
-from commonplace_server.http.revocations import RevocationSharing
 from commonplace_server.http.scheduler import RollupScheduler, has_due
 from commonplace_server.tokens import TokenFile
 from commonplace_server.wiring.measures import measure_apps
@@ -35,9 +34,11 @@ if TYPE_CHECKING:
 
     from commonplace.app.process import ProcessContext
     from commonplace.config.table import ServeSettings, Settings
+    from commonplace_server.http.address import ListenAddress
     from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.http.gate import ToMetrics
     from commonplace_server.http.server import BackgroundTask
+    from commonplace_server.tokens import ReadsTokens
     from commonplace_server.wiring.measures import Metric
 
 _BURST_S = 4
@@ -71,8 +72,31 @@ def start(
         Unavailable: Another process listens there, or the tokens cannot be read.
     """
     where = parse_address(address, hosts)
-    tokens = TokenFile(settings.home, clock=utc_now)
-    check_access(where, tokens)
+    with _tokens_of(settings) as (tokens, tasks):
+        check_access(where, tokens)
+        _start(
+            settings,
+            where,
+            tokens,
+            tasks,
+            user_home=user_home,
+            shared_only=shared_only,
+            claim=claim,
+            ready=ready,
+        )
+
+
+def _start(
+    settings: Settings,
+    where: ListenAddress,
+    tokens: ReadsTokens,
+    tasks: Sequence[BackgroundTask],
+    *,
+    user_home: Path | None,
+    shared_only: bool,
+    claim: bool,
+    ready: Callable[[str], None],
+) -> None:
     offer = _offer(settings, shared_only=shared_only)
     served = replace(settings, toolsets=offer.toolsets)
     apps = Apps(served, user_home=user_home)
@@ -81,9 +105,9 @@ def start(
     sample = App(whole, user_home=None, shared=apps.shared).toolsets()
     from commonplace_server.http.server import HttpDoor
 
-    agreeing = _agreeing(settings, tokens, shared_only=shared_only, claim=claim)
+    agreeing = _agreeing(settings, shared_only=shared_only, claim=claim)
     watches, measures = _database_measures(served, apps.shared)
-    with agreeing as (sharing, find_database):
+    with agreeing as (looking, find_database):
         HttpDoor(
             apps=apps,
             sample=sample,
@@ -94,7 +118,8 @@ def start(
             clock=utc_now,
             limits=_limits(served.serve),
             background_tasks=[
-                *sharing,
+                *tasks,
+                *looking,
                 *watches,
                 *_background_tasks(served, apps, rolls_up=not shared_only),
             ],
@@ -105,8 +130,20 @@ def start(
         ).run(where, ready=ready)
 
 
+@contextmanager
+def _tokens_of(settings: Settings) -> Iterator[tuple[ReadsTokens, Sequence[BackgroundTask]]]:
+    """The tokens of the server, and what is done for them beside its answers."""
+    if settings.database.url is None:
+        yield TokenFile(settings.home, clock=utc_now), ()
+        return
+    from commonplace_server.wiring.tokens import open_served_tokens
+
+    with open_served_tokens(settings) as served:
+        yield served
+
+
 def _accesses(
-    settings: Settings, tokens: TokenFile, shared: ProcessContext
+    settings: Settings, tokens: ReadsTokens, shared: ProcessContext
 ) -> ObservesCalls | None:
     """What keeps account of each call, where the settings say so."""
     if not settings.serve.audit_days:
@@ -190,12 +227,12 @@ def _in_database(settings: Settings, *, chosen: bool) -> tuple[str, ...]:
 
 @contextmanager
 def _agreeing(
-    settings: Settings, tokens: TokenFile, *, shared_only: bool, claim: bool
+    settings: Settings, *, shared_only: bool, claim: bool
 ) -> Iterator[tuple[list[BackgroundTask], Callable[[], Mapping[str, str]]]]:
     """Agree with the other servers of a database, where there is one.
 
     Yields:
-        What goes on doing so, and what says whether the database can be used.
+        What goes on looking, and what says whether the database can be used.
 
     Raises: as `start`.
     """
@@ -207,11 +244,9 @@ def _agreeing(
     with open_servers(settings) as servers:
         if not shared_only:
             claim_home(settings, servers, instead=claim)
-        sharing = RevocationSharing(tokens, servers)
-        sharing.share()
         serves_home = not shared_only
         watch = DatabaseWatch(lambda: look_at_database(settings, servers, serves_home=serves_home))
-        yield [sharing, watch], watch.find
+        yield [watch], watch.find
 
 
 def _background_tasks(settings: Settings, apps: Apps, *, rolls_up: bool) -> list[BackgroundTask]:

@@ -14,7 +14,7 @@ import time
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import pq, sql
@@ -35,6 +35,8 @@ DEADLINE_S = 30.0
 """The longest that a transaction may take, the server's answers included."""
 
 CONNECTIONS = 8
+
+_Answer = TypeVar("_Answer")
 
 Commit: TypeAlias = Literal["synced", "soon"]
 """Whether a commit waits for the disk. soon: what is derived, or a log's line."""
@@ -66,6 +68,17 @@ _CONNECTING = {
     "application_name": "commonplace",
     "client_encoding": "utf8",
 }
+
+
+def retried(ask: Callable[[], _Answer]) -> _Answer:
+    """What is asked of a database, once more where its connection was lost. Raises: as `ask`.
+
+    Only for what may be asked twice: a question, or a write that the second time changes nothing.
+    """
+    try:
+        return ask()
+    except Lost:
+        return ask()
 
 
 @cache

@@ -1,11 +1,10 @@
-"""Owns what the servers of one database agree on: whose journals are served, what is revoked.
+"""Owns what the servers of one database agree on: whose journals are served.
 
-Never holds a text, an owner or a token.
+Never holds a text or an owner.
 """
 
 from __future__ import annotations
 
-from datetime import UTC
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,12 +12,8 @@ from msgspec import Struct
 
 from commonplace.db.queries import read_queries
 from commonplace_server.postgres.database import statement
-from commonplace_server.postgres.text_lists import Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
     from psycopg import sql
 
     from commonplace_server.postgres.database import Postgres
@@ -71,21 +66,6 @@ class Servers:
             row = conn.execute(_query("served")).fetchone()
         assert row is not None  # of two who ask at once, one is
         return ServedHome(id=str(row[0]), place=str(row[1]))
-
-    def revoke(self, tokens: Mapping[str, datetime]) -> None:
-        """Note tokens as revoked, and when they were, by their hashes.
-
-        Raises: Unavailable, Denied.
-        """
-        with self._database.across() as conn:
-            given = {"digests": Texts(tokens), "times": [*tokens.values()]}
-            conn.execute(_query("revoke"), given)
-
-    def find_revoked(self, digests: Sequence[str]) -> Mapping[str, datetime]:
-        """Those of these tokens that are revoked, and when. Raises: Unavailable, Denied."""
-        with self._database.across() as conn:
-            rows = conn.execute(_query("revoked"), {"digests": Texts(digests)}).fetchall()
-        return {str(digest): at.astimezone(UTC) for digest, at in rows}
 
 
 @cache

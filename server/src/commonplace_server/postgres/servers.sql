@@ -9,14 +9,3 @@ WHERE known.home = excluded.home OR %(instead)s;
 -- name: served
 -- The home whose journals are served.
 SELECT home::text, place FROM cp_served_home;
-
--- name: revoke
--- Notes that tokens are revoked; what is noted stays.
-INSERT INTO cp_revoked_tokens (digest, revoked_at)
-SELECT digest, at FROM unnest(%(digests)s::text[], %(times)s::timestamptz[]) AS a (digest, at)
-ORDER BY digest COLLATE "C"
-ON CONFLICT DO NOTHING;
-
--- name: revoked
--- Which of some tokens are revoked, and when they were.
-SELECT digest, revoked_at FROM cp_revoked_tokens WHERE digest = ANY (%(digests)s::text[]);

@@ -12,6 +12,7 @@ from commonplace_server.postgres.database import refuse_unguarded
 from commonplace_server.postgres.migrate import migrate_postgres, refuse_other_schema
 from commonplace_server.records import store as records
 from commonplace_server.records.backlog import refuse_other_role
+from commonplace_server.state import tables as state
 from commonplace_server.store import entries
 
 if TYPE_CHECKING:
@@ -37,13 +38,14 @@ def list_series() -> Mapping[str, Sequence[Migration]]:
         records.SERIES: records.list_record_migrations(),
         entries.SERIES: list_migrations("commonplace_server.store"),
         index.SERIES: list_migrations("commonplace_server.index"),
+        state.SERIES: list_migrations("commonplace_server.state"),
     }
 
 
 def check_database(conn: Connection, name: str) -> None:
     """Refuse a database or a role that memory is not safe with. Raises: Denied, Unavailable."""
     refuse_other_schema(conn, name, list_series())
-    tables = (*records.TABLES, *entries.TABLES, *index.TABLES, *servers.TABLES)
+    tables = (*records.TABLES, *entries.TABLES, *index.TABLES, *servers.TABLES, *state.TABLES)
     refuse_unguarded(conn, name, tables=tables)
 
 

@@ -10,9 +10,10 @@ import os
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from http import HTTPStatus
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs, quote, urlencode
 
 import anyio.to_thread
@@ -70,6 +71,8 @@ if TYPE_CHECKING:
     from commonplace.doors.web.guard import Entrance
 
 _log = logging.getLogger(__name__)
+
+_Said = TypeVar("_Said")
 
 THREADS = 8
 """How many pages are made at once."""
@@ -169,13 +172,18 @@ class WebApplication:
         self._visitors = Visitors()
         self._marks = LiveMarks(apps)
         self._limiter: anyio.CapacityLimiter | None = None
+        self._asking: anyio.CapacityLimiter | None = None
         self._last_answer = time.monotonic()
         self.first_answer = threading.Event()
         """Set once the first page was answered."""
         routes = self._routes()
         self._inside = Starlette(
             routes=[Mount(prefix, routes=routes)] if prefix else routes,
-            exception_handlers={HTTPException: self._http_error, Exception: self._crash},
+            exception_handlers={
+                HTTPException: self._http_error,
+                CommonplaceError: self._cannot_now,
+                Exception: self._crash,
+            },
         )
 
     def _routes(self) -> list[Any]:
@@ -251,7 +259,7 @@ class WebApplication:
         async def answer_either(request: Request) -> Response:
             if request.method != "HEAD":
                 return await answer(request)
-            status = 401 if self._visitor(request) is None else 200
+            status = 401 if await self._visitor(request) is None else 200
             return Response(status_code=status, media_type="text/html")
 
         return answer_either
@@ -260,7 +268,7 @@ class WebApplication:
         """What answers the requests of one row of the table."""
 
         async def answer(request: Request) -> Response:
-            visitor = self._visitor(request)
+            visitor = await self._visitor(request)
             if visitor is None:
                 return self._show_entrance(401)
             rates = self._limits.drafts if row.name in _AS_TYPED else self._limits.rates
@@ -407,18 +415,34 @@ class WebApplication:
         values = {"message": known.get(error.status_code, error.detail), "hint": ""}
         title = HTTPStatus(error.status_code).phrase
         page = WebPage(template="error.html", title=title, values=values, status=error.status_code)
-        return self._page(page, self._visitor(request))
+        return self._page(page, await self._visitor(request))
+
+    async def _cannot_now(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, CommonplaceError)
+        return self._error(error, None)
 
     async def _crash(self, request: Request, error: Exception) -> Response:
         return self._error(None, None)
 
-    def _visitor(self, request: Request) -> Visitor | None:
+    async def _visitor(self, request: Request) -> Visitor | None:
+        """Who asks. Raises: Unavailable, where that cannot be found out now."""
         cookie = request.cookies.get(_cookie_name(request), "")
-        visitor = self._visitors.find(cookie) if cookie else None
+        return await self._asked(partial(self._find_visitor, cookie)) if cookie else None
+
+    def _find_visitor(self, cookie: str) -> Visitor | None:
+        visitor = self._visitors.find(cookie)
         if visitor is not None and not self._entrance.still_admits(visitor):
             self._visitors.remove(cookie)
             return None
         return visitor
+
+    async def _asked(self, ask: Callable[[], _Said]) -> _Said:
+        """What is asked about a visitor: in a thread where the answer may be waited for."""
+        if not self._entrance.waits:
+            return ask()
+        if self._asking is None:
+            self._asking = anyio.CapacityLimiter(THREADS)
+        return await anyio.to_thread.run_sync(ask, limiter=self._asking)
 
     def _show_entrance(self, status: int, message: str = "") -> Response:
         template = self._entrance.template
@@ -442,7 +466,9 @@ class WebApplication:
         except Denied as exc:
             return self._show_entrance(403, exc.explained(shows_paths=False))
         if visitor is None:
-            if given and self._visitor(request) is not None:  # the link again, or the back button
+            if (
+                given and await self._visitor(request) is not None
+            ):  # the link again, or the back button
                 return RedirectResponse(self.url("home"), status_code=303)
             return self._show_entrance(403, "That link or token is not valid." if given else "")
         response = RedirectResponse(self.url("home"), status_code=303)
@@ -458,7 +484,7 @@ class WebApplication:
 
     async def _leave(self, request: Request) -> Response:
         """Forget a browser."""
-        visitor = self._visitor(request)
+        visitor = await self._visitor(request)
         if visitor is None:
             return self._show_entrance(200)
         try:
@@ -471,7 +497,7 @@ class WebApplication:
 
     async def _live(self, request: Request) -> Response:
         """Tell an open page when something new was written."""
-        visitor = self._visitor(request)
+        visitor = await self._visitor(request)
         if visitor is None:
             return Response(status_code=401)
         held = ExitStack()
@@ -480,9 +506,11 @@ class WebApplication:
         except RateLimitExceeded as exc:
             return self._too_many(exc, visitor)
 
-        def is_open() -> bool:
+        async def is_open() -> bool:
+            if self._is_stopping():
+                return False
             try:
-                return not self._is_stopping() and self._entrance.still_admits(visitor)
+                return await self._asked(partial(self._entrance.still_admits, visitor))
             except CommonplaceError:  # the tokens cannot be read: the next page says so
                 return False
 

@@ -103,6 +103,9 @@ class Entrance(Protocol):
     takes_form: bool
     """Whether what lets in comes by a form of that page; else by a link, which works once."""
 
+    waits: bool
+    """Whether its answers may be waited for, as those of a database."""
+
     def enter(self, given: str) -> Visitor | None:
         """The visitor whom a key or token lets in; None where it does not.
 
@@ -120,6 +123,7 @@ class LinkEntrance:
 
     template = "enter_by_link.html"
     takes_form = False
+    waits = False
 
     def __init__(self, owner: str, *, may_write: bool) -> None:
         self._owner = owner

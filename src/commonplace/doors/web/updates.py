@@ -43,7 +43,9 @@ class LiveMarks:
         self._seen: dict[str, tuple[float, tuple[str, ...]]] = {}
         self._one = anyio.Lock()
 
-    async def events(self, owner: str, *, is_open: Callable[[], bool]) -> AsyncIterator[bytes]:
+    async def events(
+        self, owner: str, *, is_open: Callable[[], Awaitable[bool]]
+    ) -> AsyncIterator[bytes]:
         """Server-sent events: `new` after each write, and a comment now and then in between.
 
         The first is `new` as well unless nothing was written since these marks were last read: what
@@ -59,7 +61,7 @@ class LiveMarks:
         rounds = 0
         while True:
             await self._sleep(EVERY_S)
-            if not is_open():
+            if not await is_open():
                 return
             rounds += 1
             now = await self._marks(owner)

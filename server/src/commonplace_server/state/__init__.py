@@ -1,0 +1,1 @@
+"""What the servers of a database keep there beside what users write: who may connect."""

@@ -1,0 +1,12 @@
+"""The tables of what servers keep beside what users write: their names.
+
+Never asks them anything: each module has queries of its own.
+"""
+
+from __future__ import annotations
+
+TABLES = ("cp_tokens",)
+"""What the migrations make; row level security is forced on it."""
+
+SERIES = "state"
+"""The name of those migrations, which lie in `state/migrations`."""

@@ -1,0 +1,153 @@
+"""Tokens of a home and of a database: the same laws, how they move, and when a revocation holds."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from server.tests.http_world import home
+from server.tests.state.token_laws import NOW, TokenLaws
+from tests.doors.terminal import facts, run
+from tests.patience import until
+
+from commonplace.core.errors import CommonplaceError
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.postgres.listener import Listener
+from commonplace_server.state.tokens import CHANNEL, KNOWN_S, TokenDatabase
+from commonplace_server.tokens import TokenFile
+from commonplace_server.wiring.schema import check_database
+from commonplace_testing import FrozenClock
+
+
+@pytest.fixture
+def clock():
+    return FrozenClock(NOW)
+
+
+@pytest.fixture
+def pool(database):
+    """A server's connections."""
+    made = Postgres(database.app_url, check=check_database)
+    yield made
+    made.close()
+
+
+class TestOfAHome(TokenLaws):
+    """In a file."""
+
+    @pytest.fixture
+    def fresh(self, tmp_path, clock):
+        return lambda: TokenFile(tmp_path / "kept", clock=clock)
+
+    @pytest.fixture
+    def tokens(self, fresh):
+        return fresh()
+
+
+class TestOfADatabase(TokenLaws):
+    """In a table."""
+
+    @pytest.fixture
+    def fresh(self, pool, clock):
+        return lambda: TokenDatabase(pool, clock=clock)
+
+    @pytest.fixture
+    def tokens(self, fresh):
+        return fresh()
+
+    def test_only_a_hash_is_kept(self, tokens, database):
+        """No row of any table holds the text."""
+        made, text = tokens.create("ann")
+        with psycopg.connect(database.admin_url) as conn:
+            (row,) = conn.execute("SELECT t::text FROM cp_tokens AS t").fetchall()
+        assert made.digest in row[0]
+        assert text.split("_", 2)[2] not in row[0]
+
+    def test_what_was_read_is_believed_for_less_than_a_second(self, pool, clock):
+        """Then it is read again: no word of another server is needed."""
+        seconds = [0.0]
+        here = TokenDatabase(pool, clock=clock, monotonic=lambda: seconds[0])
+        made, text = here.create("ann")
+        assert here.find(text).state(NOW) == "valid"
+        TokenDatabase(pool, clock=clock).revoke(made.id)
+        assert here.find(text).state(NOW) == "valid"
+        seconds[0] = KNOWN_S
+        assert KNOWN_S < 1
+        assert here.find(text).state(NOW) == "revoked"
+
+    def test_a_revocation_is_heard_at_once(self, pool, clock, database):
+        """Where the connection is killed it is heard on the next; nothing is believed meanwhile."""
+        # A second that never ends: only what is heard has it read again.
+        here = TokenDatabase(pool, clock=clock, monotonic=lambda: 0.0)
+        there = TokenDatabase(pool, clock=clock)
+        heard = []
+
+        def missed():
+            heard.append("missed")
+            here.evict()
+
+        listener = Listener(database.app_url, {CHANNEL: here.evict}, missed=missed)
+        listener.start()
+        try:
+            until(lambda: heard, "the listener to begin")
+            first, second = here.create("ann"), here.create("bob")
+            assert here.find(first[1]).state(NOW) == "valid"
+            there.revoke(first[0].id)
+            until(lambda: here.find(first[1]).state(NOW) == "revoked", "the word to come")
+            assert here.find(second[1]).state(NOW) == "valid"
+            there.note_revoked(second[0], NOW)
+            count = len(heard)
+            with psycopg.connect(database.admin_url, autocommit=True) as conn:
+                conn.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                    " WHERE query LIKE 'LISTEN%' AND datname = current_database()"
+                )
+            until(lambda: len(heard) >= count + 2, "the loss, and the next beginning")
+            assert here.find(second[1]).state(NOW) == "revoked"
+        finally:
+            listener.stop(5)
+
+    def test_nobody_without_a_token_is_let_in_while_it_is_not_known(self, database, clock):
+        """A database that is away may have tokens."""
+        pool = Postgres(database.app_url, check=check_database)
+        tokens = TokenDatabase(pool, clock=clock)
+        pool.close()
+        assert tokens.was_used()
+        with pytest.raises(CommonplaceError):
+            tokens.find(f"cp_{'0' * 8}_{'a' * 43}")
+
+
+def test_what_a_home_has_in_its_file_moves(pool, clock, tmp_path):
+    """With its uses, as often as it is moved; what is revoked in one is revoked in both."""
+    kept, shared = TokenFile(tmp_path / "kept", clock=clock), TokenDatabase(pool, clock=clock)
+    used, text = kept.create("ann", label="laptop")
+    gone, _ = kept.create("bob")
+    kept.note_use(used)
+    kept.revoke(gone.id)
+    assert shared.take_over(kept) == 2
+    assert shared.take_over(kept) == 0
+    assert shared.find(text) == used
+    assert shared.last_use(used) == NOW
+    assert shared.get(gone.id).revoked_at == NOW
+    clock.advance(60)
+    shared.revoke(used.id)
+    shared.take_over(kept)
+    assert kept.find(text).revoked_at == clock()
+
+
+def test_the_commands_work_on_the_database(database, monkeypatch):
+    """What a home had is listed beside what is made there, and is revoked in both places."""
+    before = facts("tokens", "create", "--owner", "ann", "--label", "old")
+    monkeypatch.setenv("COMMONPLACE_DATABASE_URL", database.app_url)
+    made = facts("tokens", "create", "--owner", "bob", "--toolsets", "memory", "--expires", "90d")
+    listed = {each["id"]: each for each in facts("tokens", "list")["tokens"]}
+    assert {name: each["user"] for name, each in listed.items()} == {
+        before["id"]: "ann",
+        made["id"]: "bob",
+    }
+    assert facts("tokens", "revoke", before["id"])["state"] == "revoked"
+    file = TokenFile(home(), clock=FrozenClock(NOW))
+    assert {x.id: x.revoked_at is not None for x in file.list_tokens()} == {before["id"]: True}
+    monkeypatch.setenv("COMMONPLACE_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/x")
+    refused = run("tokens", "create", "--owner", "ann")
+    assert refused.exit_code == 1
+    assert "does not answer" in refused.output
