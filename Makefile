@@ -31,7 +31,7 @@ VERSION := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py 
 # Where it is set, each program that a test starts compiles the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-memory test explore test-core test-version site downloads extras chromium firefox test-npm test-browser test-long world proof check bench bench-retrieval docs examples picture docs-pictures model-wheel lock clean
+.PHONY: demo demo-memory test explore test-core test-version site downloads extras chromium firefox test-npm test-browser test-long world proof check bench bench-retrieval benchmark docs examples picture docs-pictures model-wheel lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -m examples.journals
@@ -73,6 +73,12 @@ bench: $(READY) $(WEIGHTS)
 # LoCoMo is not ours to ship: without DATA this says how to name it; it may name several files.
 bench-retrieval: $(READY) $(WEIGHTS)
 	@$(BIN)/python -m bench.retrieval $(foreach file,$(DATA),--data "$(file)") $(BENCH)
+
+# What docs/benchmark.md shows, of sets that may be shipped, and of those that DATA names; some minutes.
+benchmark: $(READY) $(WEIGHTS)
+	$(BIN)/python -m bench.retrieval $(foreach file,$(DATA),--data "$(file)") $(if $(DATA),,--only cjk --only languages --only now)
+	$(BIN)/python -m bench --quick --only starts --only searches --only answers
+	$(BIN)/python -m pytest tests/proof/test_kills.py --on-disk
 
 docs: $(READY)
 	$(BIN)/python scripts/make_docs.py

@@ -103,6 +103,7 @@ def render(kind: str, words: list[str]) -> str:
         "journals": journals_table,
         "places": places_table,
         "settings": settings_table,
+        "reference": tools_reference,
         "toolsets": toolsets_table,
         "tools": lambda: "".join(tool_text(tool) for tool in app().toolset(words[0]).tools),
     }
@@ -264,6 +265,20 @@ def toolsets_table() -> str:
         f"| `{name}` | {', '.join(f'`{x}`' for x in tools)} |\n" for name, tools in shown.items()
     )
     return f"| toolset | tools that a model is shown |\n|---|---|\n{rows}"
+
+
+def tools_reference() -> str:
+    """Every tool that a model can be offered, below the toolset that it belongs to."""
+    shown: set[str] = set()
+    parts = []
+    for name in TOOLSETS:
+        tools = [x for x in app().toolset(name).tools if x.name not in shown]
+        # These two gather tools of the others.
+        if name in {"default", "classic"} or not tools:
+            continue
+        shown |= {x.name for x in tools}
+        parts += [f"## `{name}`\n\n", *(tool_text(tool) for tool in tools)]
+    return "".join(parts)
 
 
 PROJECT_FILES = {
