@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from commonplace.core.values import By, Candidates, Interval, Mask, Numbers
+    from commonplace.core.values import Candidates, Interval, Mask, Numbers
     from commonplace.search.boosts import Boost
     from commonplace.search.policy import Likelihood, Policy
     from commonplace.search.query_features import QueryFeatures
@@ -47,12 +47,6 @@ class Ranking(NamedTuple):
     meaning: Scores
     words: Scores
     near: Mask
-
-    def by(self, row: int, *, matched: bool) -> By:
-        """What a hit rests on."""
-        if self.near[row]:
-            return "both" if matched else "meaning"
-        return "words"
 
 
 def rank(

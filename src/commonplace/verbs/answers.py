@@ -38,6 +38,9 @@ _OF_BRANCHES = "notebook"
 _LONGEST_BRANCH = 80
 _REFS_SHOWN = 5
 _SHOWN_PHRASE = 60
+MOST_NAMED = 5
+_FORMER_TEXT = "the overview before this one"
+_CHECK_NEW = "See that the new one says what holds now."
 
 
 def answer_of(
@@ -156,9 +159,11 @@ def branch_facts(doc: Doc) -> dict[str, list[str]]:
 
 def done_facts(doc: Doc) -> dict[str, Any]:
     """That a to-do is done, as plain data; nothing of any other entry."""
-    from commonplace.journals.memory.entry import is_done
+    from commonplace.journals.memory.entry import DONE
+    from commonplace.journals.memory.records import JOURNAL
 
-    return {"done": True} if is_done(doc) else {}
+    is_done = (doc.journal, doc.kind) == (JOURNAL, "todo") and DONE in doc.tags
+    return {"done": True} if is_done else {}
 
 
 def _branches_of(doc: Doc) -> list[str]:
@@ -200,6 +205,33 @@ def chain_facts(hit: Chained) -> dict[str, Any]:
 def less_facts(ref: str, less: Collection[str]) -> dict[str, Any]:
     """That a hit fits far less than the best, where it is one of these; else nothing."""
     return {"less_likely": True} if ref in less else {}
+
+
+def replaced_since_lines(
+    replaced: Sequence[Replacement], zone: tzinfo, *, text: str = "this overview"
+) -> list[str]:
+    """`Since this overview: X of 3 May 2026 was replaced by Y of 9 May 2026.`; nothing for none.
+
+    Args:
+        replaced: Newest first; of many the first five are named, and the others counted.
+        zone: The owner's.
+        text: What was written before them.
+    """
+    if not replaced:
+        return []
+    pairs = [
+        f"{_end_of(each.former, zone)} was replaced by {_end_of(each.successor, zone)}"
+        for each in replaced[:MOST_NAMED]
+    ]
+    more = len(replaced) - MOST_NAMED
+    rest = f"; and {more:,} more" if more > 0 else ""
+    return [f"Since {text}: {'; '.join(pairs)}{rest}."]
+
+
+def written_over_notes(replaced: Sequence[Replacement], zone: tzinfo) -> tuple[str, ...]:
+    """The note for the writer of a new text: what was replaced since the one before it."""
+    lines = replaced_since_lines(replaced, zone, text=_FORMER_TEXT)
+    return tuple(f"{line} {_CHECK_NEW}" for line in lines)
 
 
 def replaced_since_facts(replaced: Sequence[Replacement]) -> dict[str, Any]:

@@ -31,13 +31,13 @@ from commonplace.verbs.answers import (
     less_facts,
     place_lines,
     replaced_since_facts,
+    replaced_since_lines,
     shown_name,
     tokens_of,
     word_facts,
     word_lines,
     word_lines_of,
 )
-from commonplace.verbs.replaced_since import replaced_since_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -23,8 +23,8 @@ from commonplace.doors.cli.output import show, show_written
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.verb_commands import VerbCommand, verb_options
 from commonplace.journals.notebook.format import ENTRY
+from commonplace.verbs.answers import replaced_since_lines
 from commonplace.verbs.notebook.service import NotebookService
-from commonplace.verbs.replaced_since import replaced_since_lines
 
 if TYPE_CHECKING:
     from commonplace.app import App

@@ -22,7 +22,7 @@ from commonplace.core.text import asked_spans, counted, shown_now
 from commonplace.doors.web.charts import shares
 from commonplace.doors.web.markdown import to_html, to_words
 from commonplace.doors.web.visit import Address
-from commonplace.verbs.replaced_since import MOST_NAMED
+from commonplace.verbs.answers import MOST_NAMED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -319,11 +319,6 @@ def open_todos(within: Filter) -> Filter:
     return replace(within, journals=(JOURNAL,), kinds=("todo",), excluded_tags=(DONE,))
 
 
-def is_done(doc: Doc) -> bool:
-    """Whether an entry of any journal is a to-do that is done."""
-    return (doc.journal, doc.kind) == (JOURNAL, "todo") and DONE in doc.tags
-
-
 def open_first(hits: Sequence[Hit]) -> list[Hit]:
     """To-dos keep their places among the hits, and the open ones take the first of these."""
     todos = [hit for hit in hits if (hit.doc.journal, hit.doc.kind) == (JOURNAL, "todo")]

@@ -47,7 +47,7 @@ from commonplace.search.filing.source_indexer import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from commonplace.core.expiring import Hidden
     from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex, Source
@@ -357,15 +357,19 @@ class Filing:
         if not indexers:
             return []
         try:
-            marks = self._index.known().marks
-        except Corrupted:
-            marks = {}  # the index is made again, empty
-            self._note_damage()
+            hidden, marks = self._hidden(), self._read_marks()
         except Exception as exc:  # noqa: BLE001  as in file; what follows meets it as well
             for indexer in indexers:
                 indexer.fail(exc)
             return [(indexer, 0) for indexer in indexers]
-        return [(indexer, indexer.look(marks.get(indexer.source.name))) for indexer in indexers]
+        return [(x, x.look(marks.get(x.source.name), hidden)) for x in indexers]
+
+    def _read_marks(self) -> Mapping[str, str]:
+        try:
+            return self._index.known().marks
+        except Corrupted:  # the index is made again, empty
+            self._note_damage()
+            return {}
 
     def sweep(self) -> tuple[str, ...]:
         """File every change in words, edits in place included; a sentence for what cannot be done.

@@ -149,7 +149,7 @@ class SourceIndexer:
         self._sweep_asked = self._in_turn = self._is_long = self._closed = False
         self._behind = self._steps = 0
         self.sweep_s = 0.0  # of the last sweep that found nothing
-        self._known: str | None = None
+        self._known: tuple[str | None, frozenset[str]] = None, frozenset()
         self._began = self._went_on_at = monotonic()
         self.trouble = ""
         """Why the last attempt to file what changed failed; empty where it did not."""
@@ -167,14 +167,16 @@ class SourceIndexer:
         """The journal its source is a part of."""
         return self.source.name.partition(":")[0]
 
-    def look(self, known: str | None) -> int:
+    def look(self, known: str | None, hidden: frozenset[str]) -> int:
         """Check whether the source moved on, and have filed what changed; a turn to wait for.
 
         Where a mark is cheap the check runs in the caller's thread, and is over when this returns.
 
-        known: Its mark in the index, read just now.
+        Args:
+            known: Its mark in the index, read just now.
+            hidden: The refs that no source shows now.
         """
-        self._known = known
+        self._known = known, hidden
         if self.source.cheap_mark:
             self._look()
             return 0
@@ -240,7 +242,8 @@ class SourceIndexer:
 
     def _look(self) -> None:
         try:
-            behind = self._known != self._mark()
+            known, hidden = self._known
+            behind = known != self._mark(hidden)
         except Exception as exc:  # noqa: BLE001  a thread's last line: a dead one sees nothing
             self._end(exc)
             return
@@ -250,12 +253,11 @@ class SourceIndexer:
         else:
             self._end(None)
 
-    def _mark(self) -> str:
+    def _mark(self, hidden: frozenset[str]) -> str:
         """The source's mark, and after a line of its own what it leaves out: no write changes it.
 
         An entry that expires leaves the index by that, and one whose time is set anew comes back.
         """
-        hidden = self._hidden()
         mark = self.source.mark()
         refs = sorted(x for x in hidden if x.startswith(f"{self.journal}:")) if hidden else ()
         return f"{mark}{_HIDING}{blake2b_hex(*map(str.encode, refs))}" if refs else mark
@@ -339,7 +341,7 @@ class SourceIndexer:
         Both are read before a scan: what is written during it makes the mark differ next time.
         """
         self._began = self._monotonic()
-        return self._index.known().since(self.source.name), self._mark()
+        return self._index.known().since(self.source.name), self._mark(self._hidden())
 
     def _file_scanned(
         self, since: Since, mark: str, forgotten: set[str], *, sweep: bool

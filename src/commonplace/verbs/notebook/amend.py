@@ -17,7 +17,7 @@ from commonplace.core.values import Amendment, EditableText, Put
 from commonplace.journals.notebook.format import ref_of
 from commonplace.journals.notebook.names import parse_address
 from commonplace.verbs.amend import left_notes
-from commonplace.verbs.replaced_since import written_over_notes
+from commonplace.verbs.answers import written_over_notes
 
 if TYPE_CHECKING:
     from commonplace.core.former_texts import FormerText

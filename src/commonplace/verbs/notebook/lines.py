@@ -20,10 +20,10 @@ from commonplace.verbs.answers import (
     less_facts,
     one_line,
     replaced_since_facts,
+    replaced_since_lines,
     rounded,
     when_of,
 )
-from commonplace.verbs.replaced_since import replaced_since_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

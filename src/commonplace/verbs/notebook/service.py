@@ -31,6 +31,7 @@ from commonplace.verbs.answers import (
     as_of_lines,
     interval_facts,
     time_lines,
+    written_over_notes,
 )
 from commonplace.verbs.notebook.lines import (
     branches_answer,
@@ -50,7 +51,6 @@ from commonplace.verbs.notebook.lines import (
     written_answer,
 )
 from commonplace.verbs.notebook.reads import Reads
-from commonplace.verbs.replaced_since import written_over_notes
 from commonplace.verbs.session import current_session
 from commonplace.verbs.times import naming, read_as_of
 from commonplace.verbs.toolset import Arg, Effects, Tool, Toolset

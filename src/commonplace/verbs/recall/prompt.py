@@ -15,7 +15,7 @@ from commonplace.core.text import excerpt, query_terms, well_formed
 from commonplace.core.values import FROM_REPOSITORY, Filter
 from commonplace.journals.private.markdown import split_frontmatter, split_sections
 from commonplace.search import policy
-from commonplace.verbs.replaced_since import replaced_since_lines
+from commonplace.verbs.answers import replaced_since_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
