@@ -111,3 +111,67 @@ def test_a_number_is_followed_by_a_number(find, text):
     hits = find([a_doc("n:1", "The quokka shop is 40 m long.", minutes=1), later(text)],
                 "how long is the quokka shop")  # fmt: skip
     assert any(hit.later for hit in hits) is ("12" in text)
+
+
+@pytest.mark.parametrize(
+    ("former", "text", "question"),
+    [
+        ("The quokka shop buys flour from the Hofer mill.",
+         "Flour of the quokka shop comes from the Rauch mill; Hofer closed.",
+         "where does the quokka shop buy flour"),
+        ("The quokka shop rents a van.",
+         "Bought a bicycle for the quokka shop, the van was too dear.",
+         "what does the quokka shop drive"),
+        ("The quokka weighs 3 kilos.", "The quokka gained weight and weighed 4 kilos.",
+         "how much does the quokka weigh"),
+        ("The quokka password is zebra.", "New quokka password: heron-42.",
+         "what is the quokka password"),
+    ],
+)  # fmt: skip
+def test_what_tells_that_it_is_another_way_comes_first(find, former, text, question):
+    """By what was, in another clause; by another number of the same things; as the new one."""
+    hits = find([a_doc("n:1", former, minutes=1), later(text)], question)
+    assert hits[0].doc.ref == "n:2"
+    assert [hit.later.ref for hit in hits if hit.later] == ["n:2"]
+
+
+@pytest.mark.parametrize(
+    ("former", "text", "question"),
+    [
+        ("The quokka car is insured with Allianz.",
+         "Scratched the quokka car, Allianz pays the repair.", "who insures the quokka car"),
+        ("The quokka river is at 2 metres.", "Caught 40 trouts in the quokka river.",
+         "how high is the quokka river"),
+        ("The quokka museum opens at ten.", "The quokka museum sold a new coin.",
+         "when does the quokka museum open"),
+    ],
+)  # fmt: skip
+def test_what_only_happened_beside_it_does_not(find, former, text, question):
+    """Though it names what was, has a number, or calls something new."""
+    hits = find([a_doc("n:1", former, minutes=1), later(text)], question)
+    assert not any(hit.later for hit in hits)
+
+
+ASIDE = (
+    "Now that the roof is dry I want to write to the zoo about lamps and food. Since the quokka"
+    " enclosure took me longer I have by now spent 9 hours, so which of the letters comes first?"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_first"),
+    [
+        (HOURS, ASIDE, True),
+        (HOURS, ASIDE.replace("by now spent 9", "spent 3"), False),
+        (HOURS, ASIDE.replace("9 hours", "evenings"), False),
+        ("how many hours passed between the quokka enclosure and the roof", ASIDE, False),
+    ],
+)
+def test_a_long_turn_that_calls_a_number_new_among_much_else_comes_first(
+    find, question, text, is_first
+):
+    """Unless a question asks for what lies between two events."""
+    former = a_doc("n:1", "I have spent 3 hours on the quokka enclosure.", minutes=1)
+    turns = [replace(former, kind="turn", author="user"), later(text, kind="turn", author="user")]
+    hits = find(turns, question)
+    assert any(hit.later for hit in hits) is is_first

@@ -12,19 +12,22 @@ from msgspec.structs import replace
 
 from commonplace.core.values import ChainLink
 from commonplace.search import policy as numbers
-from commonplace.search.query_features import asks_for_number
+from commonplace.search.query_features import OWN_AUTHOR, asks_for_number, asks_for_span
 from commonplace.search.statements import (
-    answers_alike,
     may_follow,
     read_statement,
+    share_to_follow,
     takes_place,
+    words_at_new_number,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from commonplace.core.values import Doc, Hit
     from commonplace.search.statements import Statement
+
+    _Following = Callable[["_Looked", Sequence["_Looked"], Collection[str]], Hit | None]
 
 
 class Ranked(Protocol):
@@ -58,13 +61,12 @@ def with_later(hits: Sequence[Hit], others: Sequence[Hit] = ()) -> list[Hit]:
     count = Counter(word for each in looked for word in each.subject)
     rare = {word for word, docs in count.items() if docs <= numbers.ASKED_RARE}
     after: dict[str, Hit] = {}
-    asks_number = bool(hits) and asks_for_number(hits[0].about)
-    for follows in (_takes_place, _answers_alike, *([_gives_number] if asks_number else [])):
+    for follows in _ways(hits[0].about if hits else ""):
         newest_refs = {hit.doc.ref for hit in after.values()}
         for former in looked[: len(hits)]:
             ref = former.hit.doc.ref
             is_settled = former.hit.replaced_by is not None or ref in after or ref in newest_refs
-            if not is_settled and (newest := follows(former, _later_ones(former, looked, rare))):
+            if not is_settled and (newest := follows(former, looked, rare)):
                 after[ref] = newest
     if not after:
         return [*hits]
@@ -76,6 +78,16 @@ def with_later(hits: Sequence[Hit], others: Sequence[Hit] = ()) -> list[Hit]:
             hit = replace(hit, later=ChainLink(ref=newest.doc.ref, at=newest.doc.at))  # noqa: PLW2901
         linked.append(hit)
     return in_order(linked, others)[: len(hits)]
+
+
+def _ways(question: str) -> list[_Following]:
+    """How a later hit follows a former one, the surest first."""
+    ways: list[_Following] = [_takes_place, _answers_alike]
+    if asks_for_number(question):
+        ways.append(_gives_number)
+        if not asks_for_span(question):
+            ways.append(_calls_number_new)
+    return ways
 
 
 def in_order(hits: Sequence[_Ranked], others: Sequence[_Ranked] = ()) -> list[_Ranked]:
@@ -132,13 +144,13 @@ def _later_ones(former: _Looked, looked: Sequence[_Looked], rare: Collection[str
     return found
 
 
-def _takes_place(former: _Looked, later: Sequence[_Later]) -> Hit | None:
+def _takes_place(former: _Looked, looked: Sequence[_Looked], rare: Collection[str]) -> Hit | None:
     """The newest that says what holds in place of a former one, by the two texts."""
     old, least = former.says, numbers.TAKING_SHARE * former.hit.score
     return _newest(
         [
             hit
-            for hit, says, _ in later
+            for hit, says, _ in _later_ones(former, looked, rare)
             if hit.score >= least
             and (says.decides or hit.doc.kind != numbers.TURN)
             and takes_place(says, old, None) >= numbers.FOLLOWING_LEAST
@@ -146,21 +158,22 @@ def _takes_place(former: _Looked, later: Sequence[_Later]) -> Hit | None:
     )
 
 
-def _answers_alike(former: _Looked, later: Sequence[_Later]) -> Hit | None:
+def _answers_alike(former: _Looked, looked: Sequence[_Looked], rare: Collection[str]) -> Hit | None:
     """The newest that holds most of the question, and says how that stands."""
-    old, least = former.says, numbers.FOLLOWING_SHARE * former.hit.score
-    near = [
-        each
-        for each in later
-        if each.hit.score >= least
-        and each.hit.doc.kind != numbers.TURN
-        and answers_alike(each.says, old)
-    ]
+    asked = read_statement(former.hit.about)
+
+    def is_alike(hit: Hit) -> bool:
+        if hit.doc.kind == numbers.TURN or hit.score < numbers.CHANGED_SHARE * former.hit.score:
+            return False
+        least = share_to_follow(hit.doc.own_text, former.hit.doc.own_text, asked)
+        return least is not None and hit.score >= least * former.hit.score
+
+    near = [each for each in _later_ones(former, looked, rare) if is_alike(each.hit)]
     most = max((each.asked for each in near), default=0)
     return _newest([each.hit for each in near if each.asked == most])
 
 
-def _gives_number(former: _Looked, later: Sequence[_Later]) -> Hit | None:
+def _gives_number(former: _Looked, looked: Sequence[_Looked], rare: Collection[str]) -> Hit | None:
     """The newest turn of the same speaker that holds as much of the question, and a number."""
     first, old_numbers = former.hit, former.says.numbers
     if first.doc.kind != numbers.TURN or not old_numbers:
@@ -170,13 +183,37 @@ def _gives_number(former: _Looked, later: Sequence[_Later]) -> Hit | None:
     return _newest(
         [
             hit
-            for hit, says, both in later
+            for hit, says, both in _later_ones(former, looked, rare)
             if hit.score >= least
             and both >= wanted
             and hit.doc.author == first.doc.author
             and says.numbers - old_numbers
         ]
     )
+
+
+def _calls_number_new(former: _Looked, looked: Sequence[_Looked], _: Collection[str]) -> Hit | None:
+    """The newest turn that calls a number new beside most of the question, of much else it says.
+
+    Of the owner of the conversation, where one speaks: what answers them repeats it.
+    """
+    first, asked = former.hit, read_statement(former.hit.about)
+    is_about = len(asked.subject & former.subject) >= len(asked.subject) * numbers.ASKED_OF_FORMER
+    if first.doc.kind != numbers.TURN or not former.says.numbers or not is_about:
+        return None
+    has_owner = any(each.hit.doc.author == OWN_AUTHOR for each in looked)
+    speaker = OWN_AUTHOR if has_owner else first.doc.author
+    counted = [
+        (words_at_new_number(hit.doc.own_text, first.doc.own_text, asked), hit)
+        for hit, *_ in looked
+        if hit.replaced_by is None
+        and hit.doc.author == speaker
+        and hit.score >= numbers.TAKING_SHARE * first.score
+        and may_follow(hit.doc, first.doc)
+    ]
+    least = max(numbers.COUNTED_WORDS, words_at_new_number(first.doc.own_text, "", asked))
+    most = max((words for words, _ in counted), default=0)
+    return _newest([hit for words, hit in counted if words == most >= least])
 
 
 def _newest(hits: Sequence[Hit]) -> Hit | None:

@@ -281,13 +281,16 @@ LATER_LOOKED_AT = 20
 FOLLOWING_LEAST = 0.5
 """Least likeness of subject, by words, at which a later hit comes before a former one."""
 
-TAKING_SHARE, FOLLOWING_SHARE = 0.3, 0.5
-"""Least score, of a former hit's, of a later one that comes before it: for what the two say, and
-for what is asked alone."""
+TAKING_SHARE, CHANGED_SHARE, FOLLOWING_SHARE = 0.3, 0.4, 0.5
+"""Least score, of a former hit's, of a later one that comes before it: for what the two say, where
+the later one tells that it is another way, and for what is asked alone."""
 
 NUMBER_SHARE = 0.8
 """Least score, of a former turn's, of a later one that comes before it with another number: of five
 chats of long replies two more questions have the newest first, and no other question loses."""
+
+COUNTED_WORDS = 2
+"""Words of a question beside a number that a turn calls new, for it to come before a former one."""
 
 FOLLOWING_MOST = 3
 """Where more hits than these would follow one, none does: they share a topic and no more."""

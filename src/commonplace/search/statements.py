@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -36,11 +37,12 @@ _CHANGE_WORDS = (
     *("rejected", "approved", "is gone", "are gone", "after all", "got rid of"),
     *("from tonight", "from today", "new plan", "opened", "reopened", "repaired", "shut down"),
     *("these days", "at last", "has become", "once more", "will be", "going to be", "has to"),
-    *("have to", "choose", "ordered", "signed up"),
+    *("have to", "choose", "ordered", "signed up", "again", "elected", "is back", "exchanged"),
+    *("swapped", "booked", "convinced", "week on", "month on"),
 )
 _DECISION_WORDS = (
     *("decided", "decision", "settled on", "going with", "went with", "chose", "chosen"),
-    *("agreed", "voted", "picked", "hired", "opted for"),
+    *("agreed", "voted", "picked", "hired", "opted for", "went for", "going for"),
 )
 _PREFERENCE_WORDS = (
     *("prefer", "prefers", "preferred", "want", "wants", "like", "likes", "always", "never"),
@@ -61,15 +63,16 @@ _NO_SUBJECT = STOP_WORDS.union(_CHANGE_WORDS, _DECISION_WORDS, _PREFERENCE_WORDS
 """Words that a text is not about."""
 # What asks, plans, doubts, or says that all is as it was.
 _OPEN = re.compile(
-    r"\?\s*$|\b(?:if|might|maybe|perhaps|should|could|would|consider(?:ing)?|still"
+    r"\?\s*$|\b(?:if|might|maybe|perhaps|should|could|would(?! rather\b)"
+    r"|consider(?:ing)?|still"
     r"|whether|wonder|thinking (?:of|about)|looked at|compared|suggests?|to discuss|hopes?"
-    r"|goal|asked|ask|idea|as (?:always|before)|no decision|tried"
+    r"|goal|(?<!are )(?<!is )(?<!user )asked|ask|idea|as (?:always|before)|no decision|tried"
     r"|nothing (?:has )?changed)\b"
     r"|(?:\bnot|n't) (?:yet )?(?:been )?(?:move|switch|change|migrate|replace|rename)"
 )
 _ADDS = re.compile(
-    r"\b(?:also|as well|additionally|in addition|besides|another|second|along with|as we do"
-    r"|next to|goes with|more than one)\b|\btoo\W*$"
+    r"\b(?:also|as well|additionally|in addition|besides|another|(?:a|one|the) second(?! floor)"
+    r"|along with|as we do|next to|goes with|more than one)\b|\btoo\W*$"
 )
 # What names that which is left: "from Fly.io to", "dropped Redis", "the file is gone".
 _LEFT = (
@@ -80,6 +83,13 @@ _LEFT = (
 )
 _GONE_WORDS = ("gone", "no more", "deleted", "removed", "cancelled", "wrong", "lost")
 _LEFT_OR_GONE = rf"{_LEFT}|((?:[\w'-]+\s+){{1,3}})(?:is|are|was|were) (?:{'|'.join(_GONE_WORDS)})\b"
+# Where one thing that is said ends, and the next begins.
+_CLAUSE_END = re.compile(
+    r"[,;:.!(](?=\s|$)|\b(?:since|because|and|but|so|after|as)\b", re.IGNORECASE
+)
+_MAKES = re.compile(r"\b(?:bought|built|wrote|written|made|installed|hired|paid)\b")
+"""Deeds from which on there is something that was not there before."""
+_NEW = re.compile(r"\bnew\s+(\w+)(?:\s+(\w+))?")
 _NOT = re.compile(
     r"\b(?:not|never|no|none|without|nothing|nobody|neither|broken|gone|stopped|gave up|given up"
     r"|against|cancelled|rejected|dropped|abandoned)\b|n't\b"
@@ -89,6 +99,9 @@ _ENDING = re.compile(r"(?<=\w{3})(?:ings?|ed|es|e|s)$")
 _PAST, _SHORTEST_PAST = "ed", 5
 _NUMBER_WORDS = frozenset(
     "one two three four five six seven eight nine ten eleven twelve twenty thirty".split()
+)
+_UNIT = re.compile(
+    rf"\d(?:[\d.,:]*\d)?\s?(\w+|%)?|\b(?:{'|'.join(sorted(_NUMBER_WORDS))})\s(\w+)", re.IGNORECASE
 )
 _ARTICLES = frozenset("a an the my our his her their its".split())
 # What leads to a value of which one can hold: "is in Linz", "runs on Redis"; not "knows French".
@@ -100,6 +113,13 @@ _NO_PAST = frozenset(("left", "need", "feed"))
 _STEM = 5
 _SLOT, _FRAME = 3, 2
 """The most words in which two statements of one value differ, and the least around them."""
+
+
+_SAID = re.compile(r"\d+(?:[.,:]\d+)*|\w+|[.!?\n](?=\s|$)")
+_ENDS = frozenset(".!?\n")
+_BEFORE, _AFTER = 16, 9
+"""Words before and after a number that are looked at for what it counts."""
+_NEWLY = _any_of((*_CHANGE_WORDS, "new", "updated?", "recent", "recently", "further"))
 
 
 class Statement(Struct, frozen=True, kw_only=True):
@@ -267,16 +287,109 @@ def _leaves(new: Statement, old: Statement, cosine: float | None) -> bool:
     return bool(left) and (is_most or is_near or new.subject & old.subject > left)
 
 
-def answers_alike(new: Statement, old: Statement) -> bool:
-    """Of two that speak of what is asked about, whether the new one says what holds."""
-    if new.is_open or old.is_open or new.adds or _repeats(new, old):
-        return False
+def share_to_follow(new_text: str, old_text: str, asked: Statement) -> float | None:
+    """Of two that speak of what is asked about, when the new one is taken for what holds.
+
+    Returns:
+        The least of the old one's score that it must have: less where it says itself that it is
+        another way; None where no score is enough.
+    """
+    new, old = read_statement(new_text), read_statement(old_text)
+    if new.is_open or old.is_open or _repeats(new, old):
+        return None
     if max(len(new.words), len(old.words)) > policy.STATEMENT_WORDS:
-        return False
-    if new.changes or new.decides:
-        return True
-    # "980 a month" and "due on Friday" answer two questions.
-    return not new.happened and bool(new.numbers) == bool(old.numbers)
+        return None
+    if _names_former(new_text, old.subject, asked.subject):
+        return policy.CHANGED_SHARE
+    if new.adds:
+        return None
+    if new.changes or new.decides or _has_new_one(new_text, asked.subject):
+        return policy.CHANGED_SHARE
+    if new.happened:
+        is_other = bool(old.numbers) and bool(new.numbers - old.numbers)
+        is_alike = is_other and not _units(new_text).isdisjoint(_units(old_text))
+    else:
+        # "980 a month" and "due on Friday" answer two questions.
+        is_alike = bool(new.numbers) == bool(old.numbers)
+    return policy.FOLLOWING_SHARE if is_alike else None
+
+
+def _names_former(text: str, former: frozenset[str], asked: frozenset[str]) -> bool:
+    """Whether a text says something new of what is asked, and in another clause what was.
+
+    "Flour comes from the Rauch mill; Hofer closed" does, of "We buy flour from the Hofer mill".
+    """
+    clauses = _clauses(text)
+    answers = [
+        words
+        for words, states in clauses
+        if states and words & asked & former and words - asked - former
+    ]
+    return any(
+        words is not answer and (words & former) - asked - answer
+        for answer in answers
+        for words, _ in clauses
+    )
+
+
+@lru_cache(maxsize=policy.STATEMENTS_KEPT)
+def _clauses(text: str) -> tuple[tuple[frozenset[str], bool], ...]:
+    """The words of each clause of a text's beginning, and whether it says how things stand."""
+    return tuple(
+        (
+            frozenset(word for word, *_ in _words_of(part)),
+            not _is_past_event(head := _folded_head(part)) or _MAKES.search(head) is not None,
+        )
+        for part in _CLAUSE_END.split(text[: policy.REPLACING_LENGTH])
+    )
+
+
+def _has_new_one(text: str, asked: frozenset[str]) -> bool:
+    """Whether a text calls new what is asked for: "New wifi password: …"."""
+    called = " ".join(word for pair in _NEW.findall(_folded_head(text)) for word in pair)
+    return any(word in asked for word, *_ in _words_of(called))
+
+
+def _units(text: str) -> frozenset[str]:
+    """What a text counts: the word after each of its numbers, empty for one without."""
+    found = _UNIT.findall(text[: policy.REPLACING_LENGTH])
+    return frozenset((after or named).casefold() for after, named in found)
+
+
+def words_at_new_number(new_text: str, old_text: str, asked: Statement) -> int:
+    """How many words of a question stand beside a number that a text calls new.
+
+    Not beside one that the old text has, of the same things. 0 where there is none.
+    """
+    known = {number for number, _, _ in _numbers_in(old_text)}
+    return max(
+        (
+            len(words & asked.subject)
+            for number, words, is_new in _numbers_in(new_text)
+            if is_new and number not in known
+        ),
+        default=0,
+    )
+
+
+@lru_cache(maxsize=policy.STATEMENTS_KEPT)
+def _numbers_in(text: str) -> tuple[tuple[tuple[str, str], frozenset[str], bool], ...]:
+    """Each number of a text's beginning with what it counts, the words beside, whether it is new.
+
+    What is beside it lies in the same sentence.
+    """
+    said = _SAID.findall(_folded_head(text))
+    ends = [-1, *(n for n, word in enumerate(said) if word in _ENDS), len(said)]
+    found = []
+    for start, end in pairwise(ends):
+        for place in range(start + 1, end):
+            word = said[place]
+            if word[0].isdigit() or word in _NUMBER_WORDS:
+                counted = said[place + 1] if place + 1 < len(said) else ""
+                beside = " ".join(said[max(start + 1, place - _BEFORE) : min(end, place + _AFTER)])
+                about = frozenset(each for each, *_ in _words_of(beside))
+                found.append(((word, counted), about, _NEWLY.search(beside) is not None))
+    return tuple(found)
 
 
 def _repeats(new: Statement, old: Statement) -> bool:
