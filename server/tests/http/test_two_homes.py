@@ -180,6 +180,40 @@ def test_while_the_database_is_away_the_served_home_alone_is_served(other, datab
     assert "not known" in refused(COMMONPLACE_HOME=str(other))
 
 
+def test_a_session_that_began_on_one_server_goes_on_at_another(other, database):
+    """Of the protocols until 2025-06-18: it is answered by any, for its token alone, to its end."""
+    ann, bob = token_for("ann"), token_for("bob")
+    with (
+        serve("--shared-only", COMMONPLACE_HOME=str(other)) as second,
+        serve("--toolsets", "all") as first,
+        Raw(first.url, ann) as one,
+        Raw(second.url, ann) as two,
+        Raw(second.url, bob) as his,
+    ):
+        assert one.handshake().status_code == 200
+        for each in (two, his):
+            each.headers |= {
+                name: one.headers[name] for name in ("mcp-session-id", "mcp-protocol-version")
+            }
+        called(two, "add_entry", message="the quokka gate is open")
+        assert shown(one, "list_entries") == ["the quokka gate is open"]
+        answer = two.call("list_entries")
+        assert answer.headers["mcp-session-id"] == one.headers["mcp-session-id"]
+        assert his.call("list_entries").status_code == 404
+        with psycopg.connect(database.admin_url) as conn:
+            (row,) = conn.execute("SELECT s::text FROM cp_sessions AS s").fetchall()
+        assert one.headers["mcp-session-id"] not in row[0]
+        # A server that was restarted goes on too, and what is over on one is so on the other.
+        at = f"127.0.0.1:{second.port}"
+        assert second.end() == 0
+        with serve("--shared-only", http=at, COMMONPLACE_HOME=str(other)) as again:
+            assert shown(two, "list_entries") == ["the quokka gate is open"]
+            assert two.http.delete(two.url, headers=two.headers).status_code == 200
+            assert [each.call("list_entries").status_code for each in (one, two)] == [404, 404]
+            assert again.end() == 0
+        assert first.end() == 0
+
+
 def test_a_token_is_one_on_every_server(other, database, monkeypatch):
     """Made or revoked anywhere it is so everywhere, before a server starts or while it serves."""
     with monkeypatch.context() as without:

@@ -35,6 +35,7 @@ from commonplace_server.http.per_owner import PerOwner
 from commonplace_server.http.preload import WarmedApps
 from commonplace_server.http.readiness import Readiness
 from commonplace_server.http.sessions import Callers
+from commonplace_server.http.shared_sessions import SharedSessions
 
 if TYPE_CHECKING:
     import socket
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from commonplace_server.http.limits import Limits
     from commonplace_server.http.metrics import Metrics
     from commonplace_server.http.sessions import SessionManager
+    from commonplace_server.http.shared_sessions import KeepsSessions
     from commonplace_server.tokens import ReadsTokens
 
 _log = logging.getLogger(f"commonplace.{__name__}")
@@ -60,6 +62,9 @@ _FILES = 16_384
 
 WATCH_S = 0.9
 """How long the sessions of a token may stay open after it was revoked."""
+
+_ASKING = 8
+"""How many requests at once may wait to hear of their session."""
 
 CLOSE_IDLE_S = 2.0
 ADJUST_S = 0.1
@@ -117,6 +122,7 @@ class HttpDoor:
         find_database: What is looked at of a database for them; nothing where there is none.
         metrics: Counts what is done.
         accesses: Keeps account of it, where that is wanted.
+        sessions: What all servers of a database know of sessions; None for one that is alone.
     """
 
     def __init__(
@@ -135,6 +141,7 @@ class HttpDoor:
         find_database: Callable[[], Mapping[str, str]],
         metrics: Metrics,
         accesses: ObservesCalls | None = None,
+        sessions: KeepsSessions | None = None,
     ) -> None:
         self._apps = apps
         self._concurrency = ConcurrencyLimit()
@@ -145,6 +152,8 @@ class HttpDoor:
         )
         self._toolsets = shared.toolsets
         self._tokens = tokens
+        self._sessions = sessions
+        self._asking = anyio.CapacityLimiter(_ASKING)
         self._offer = offer
         self._screen = screen
         self._structured = structured
@@ -282,9 +291,11 @@ class HttpDoor:
             self._servers[kind] = HttpServer(offer), offer
         server, offer = self._servers[kind]
         limits = self._limits
-        sessions = server.sessions(
+        sessions: SessionManager = server.sessions(
             body_bytes=limits.body_bytes, most=limits.sessions, idle_s=limits.session_idle_s
         )
+        if self._sessions is not None:
+            sessions = SharedSessions(sessions, self._sessions, caller, self._asking)
         return ApiBesideMcp(sessions, offer)
 
     def _names_withheld(self, caller: Caller) -> list[bytes]:

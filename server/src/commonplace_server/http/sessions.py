@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 
-_ID_HEADER = b"mcp-session-id"
-_VERSION_HEADER = b"mcp-protocol-version"
+ID_HEADER = b"mcp-session-id"
+VERSION_HEADER = b"mcp-protocol-version"
 
 
 class SessionManager(Protocol):
@@ -218,7 +218,7 @@ class _CallerState:
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         headers = dict(scope["headers"])
-        session_id = headers.get(_ID_HEADER)
+        session_id = headers.get(ID_HEADER)
         held = self._sessions.get(session_id or b"") or _OpenSession(self._new_session())
         scope[SESSION] = held.session
         if STREAM not in scope:
@@ -227,7 +227,7 @@ class _CallerState:
             answer = _Answer(send, begun=lambda status, named: self._keep(held, status, named))
             await self._is_ready.wait()
             begins = session_id is None and not scope["path"].startswith(f"{API}/")
-            if begins and headers.get(_VERSION_HEADER, b"") < MODERN.encode():
+            if begins and headers.get(VERSION_HEADER, b"") < MODERN.encode():
                 await self._make_room()
             await self._manager.handle_request(scope, receive, answer.send)
         if cancelled.cancelled_caught:
@@ -278,7 +278,7 @@ class _CallerState:
         idle = [name for name, held in self._sessions.items() if not held.open]
         for session_id in idle[:1]:
             del self._sessions[session_id]
-            await self._manager.handle_request(_deletion(session_id), _receive_nothing, _discard)
+            await self._manager.handle_request(deletion(session_id), _receive_nothing, _discard)
 
 
 class _Answer:
@@ -299,7 +299,7 @@ class _Answer:
         """Send a part of it; how long the client may take is for `doors.connections` to say."""
         self._is_begun = True
         if message["type"] == "http.response.start":
-            self._begun(message["status"], dict(message.get("headers", ())).get(_ID_HEADER))
+            self._begun(message["status"], dict(message.get("headers", ())).get(ID_HEADER))
         self._is_over = message["type"] == "http.response.body" and not message.get("more_body")
         await self._send(message)
 
@@ -312,14 +312,14 @@ class _Answer:
             await self._send({"type": "http.response.body", "body": b""})
 
 
-def _deletion(session_id: bytes) -> Scope:
+def deletion(session_id: bytes) -> Scope:
     """A request to end a session, as its client would make it."""
     return {
         "type": "http",
         "method": "DELETE",
         "path": "/",
         "query_string": b"",
-        "headers": [(_ID_HEADER, session_id)],
+        "headers": [(ID_HEADER, session_id)],
     }
 
 

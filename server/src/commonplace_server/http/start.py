@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from msgspec.structs import replace
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.http.gate import ToMetrics
     from commonplace_server.http.server import BackgroundTask
+    from commonplace_server.http.shared_sessions import KeepsSessions
     from commonplace_server.tokens import ReadsTokens
     from commonplace_server.wiring.measures import Metric
 
@@ -72,13 +73,12 @@ def start(
         Unavailable: Another process listens there, or the tokens cannot be read.
     """
     where = parse_address(address, hosts)
-    with _tokens_of(settings) as (tokens, tasks):
-        check_access(where, tokens)
+    with _shared_state(settings) as state:
+        check_access(where, state.tokens)
         _start(
             settings,
             where,
-            tokens,
-            tasks,
+            state,
             user_home=user_home,
             shared_only=shared_only,
             claim=claim,
@@ -89,8 +89,7 @@ def start(
 def _start(
     settings: Settings,
     where: ListenAddress,
-    tokens: ReadsTokens,
-    tasks: Sequence[BackgroundTask],
+    state: _State,
     *,
     user_home: Path | None,
     shared_only: bool,
@@ -111,14 +110,15 @@ def _start(
         HttpDoor(
             apps=apps,
             sample=sample,
-            tokens=tokens,
+            tokens=state.tokens,
+            sessions=state.sessions,
             offer=offer,
             screen=apps.shared.screen,
             structured=settings.structured,
             clock=utc_now,
             limits=_limits(served.serve),
             background_tasks=[
-                *tasks,
+                *state.tasks,
                 *looking,
                 *watches,
                 *_background_tasks(served, apps, rolls_up=not shared_only),
@@ -126,20 +126,31 @@ def _start(
             encoder=apps.shared.encoder,
             find_database=find_database,
             metrics=Metrics(partial(_measured, [partial(measure_apps, apps), *measures])),
-            accesses=_accesses(served, tokens, apps.shared),
+            accesses=_accesses(served, state.tokens, apps.shared),
         ).run(where, ready=ready)
 
 
+class _State(NamedTuple):
+    """What a server knows of its clients, and what is done for that beside its answers."""
+
+    tokens: ReadsTokens
+    sessions: KeepsSessions | None = None
+    tasks: Sequence[BackgroundTask] = ()
+
+
 @contextmanager
-def _tokens_of(settings: Settings) -> Iterator[tuple[ReadsTokens, Sequence[BackgroundTask]]]:
-    """The tokens of the server, and what is done for them beside its answers."""
+def _shared_state(settings: Settings) -> Iterator[_State]:
+    """What a server knows of its clients: this one alone, or all servers of a database."""
     if settings.database.url is None:
-        yield TokenFile(settings.home, clock=utc_now), ()
+        yield _State(TokenFile(settings.home, clock=utc_now))
         return
+    from commonplace_server.state.sessions import SessionDatabase
     from commonplace_server.wiring.tokens import open_served_tokens
 
-    with open_served_tokens(settings) as served:
-        yield served
+    limits = _limits(settings.serve)
+    with open_served_tokens(settings) as (tokens, database, tasks):
+        sessions = SessionDatabase(database, most=limits.sessions, idle_s=limits.session_idle_s)
+        yield _State(tokens, sessions, tasks)
 
 
 def _accesses(

@@ -29,9 +29,10 @@ _log = logging.getLogger(f"commonplace.{__name__}")
 
 
 class ServedTokens(NamedTuple):
-    """The tokens that a server asks, and what it does beside that."""
+    """The tokens that a server asks, where they lie, and what it does beside that."""
 
     tokens: TokenDatabase
+    database: Postgres
     tasks: Sequence[Background]
 
 
@@ -39,7 +40,8 @@ class ServedTokens(NamedTuple):
 def open_tokens(settings: Settings) -> Iterator[TokenDatabase]:
     """Where tokens are made, listed and revoked. Raises: Unavailable, Denied."""
     kept = TokenFile(settings.home, clock=utc_now)
-    with _open_database(settings) as tokens:
+    with _open_database(settings) as database:
+        tokens = TokenDatabase(database, clock=utc_now)
         tokens.take_over(kept)
         yield tokens
         # What was revoked there is so in the file, should that ever be read again.
@@ -51,19 +53,20 @@ def open_served_tokens(settings: Settings) -> Iterator[ServedTokens]:
     """The tokens of a server of a database, which may be started while that is away."""
     kept = TokenFile(settings.home, clock=utc_now)
     assert settings.database.url is not None
-    with _open_database(settings) as tokens:
+    with _open_database(settings) as database:
+        tokens = TokenDatabase(database, clock=utc_now)
         move = TokenMove(kept, tokens)
         move.move()
         listener = Listener(settings.database.url, {CHANNEL: tokens.evict}, missed=tokens.evict)
-        yield ServedTokens(tokens, (move, listener))
+        yield ServedTokens(tokens, database, (move, listener))
 
 
 @contextmanager
-def _open_database(settings: Settings) -> Iterator[TokenDatabase]:
+def _open_database(settings: Settings) -> Iterator[Postgres]:
     assert settings.database.url is not None
     database = Postgres(settings.database.url, check=check_database, most=_CONNECTIONS)
     try:
-        yield TokenDatabase(database, clock=utc_now)
+        yield database
     finally:
         database.close()
 

@@ -1,0 +1,59 @@
+"""Sessions that every server of a database knows: whose they are, how many, and for how long."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.state.sessions import SessionDatabase
+from commonplace_server.wiring.schema import check_database
+
+
+@pytest.fixture
+def sessions(database):
+    pool = Postgres(database.app_url, check=check_database)
+    yield SessionDatabase(pool, most=2, idle_s=60)
+    pool.close()
+
+
+def test_a_session_is_its_tokens_alone(sessions):
+    """Of its owner, too; until it is over."""
+    sessions.keep("ann", "1", b"a", "hello")
+    assert sessions.find("ann", "1", b"a") == "hello"
+    strangers = [("ann", "2"), ("bob", "1")]
+    for owner, token_id in strangers:
+        assert sessions.find(owner, token_id, b"a") is None
+        sessions.end(owner, token_id, b"a")
+    assert sessions.find("ann", "1", b"a") == "hello"
+    sessions.end("ann", "1", b"a")
+    sessions.end("ann", "1", b"a")
+    assert sessions.find("ann", "1", b"a") is None
+
+
+def test_the_longest_idle_of_too_many_is_over(sessions, database):
+    """A client that never ends one keeps nobody out; another token's stay."""
+    sessions.keep("ann", "2", b"other", "hello")
+    for name in (b"a", b"b"):
+        sessions.keep("ann", "1", name, "hello")
+    with psycopg.connect(database.admin_url) as conn:
+        conn.execute("UPDATE cp_sessions SET used_at = used_at - interval '30 seconds'")
+    sessions.keep("ann", "1", b"c", "hello")
+    found = [name for name in (b"a", b"b", b"c") if sessions.find("ann", "1", name)]
+    assert (len(found), found[-1]) == (2, b"c")
+    assert sessions.find("ann", "2", b"other") == "hello"
+
+
+def test_an_idle_session_is_over(sessions, database):
+    """A use keeps it open, and is noted each minute."""
+    sessions.keep("ann", "1", b"a", "hello")
+    with psycopg.connect(database.admin_url, autocommit=True) as conn:
+        ahead = "UPDATE cp_sessions SET used_at = now() - %s::interval"
+        conn.execute(ahead, ["61 seconds"])
+        assert sessions.find("ann", "1", b"a") is None
+        longer = SessionDatabase(sessions._database, most=2, idle_s=1800)
+        assert longer.find("ann", "1", b"a") == "hello"
+        assert sessions.find("ann", "1", b"a") == "hello"
+        conn.execute(ahead, ["61 seconds"])
+        sessions.keep("ann", "1", b"b", "hello")
+        assert conn.execute("SELECT count(*) FROM cp_sessions").fetchone() == (1,)
