@@ -7,6 +7,7 @@ import json
 import httpx2
 import pytest
 from server.tests.http_world import ALL, HttpServer, bearer, token_for
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +30,9 @@ def asked(shared_world):
 def api(asked, shared_world, monkeypatch):
     """Makes requests of a new user: `post("add_entry", message="…")`, and what is below it."""
     shared_world.enter(monkeypatch)
-    with httpx2.Client(base_url=asked.url.removesuffix("/mcp"), trust_env=False) as client:
+    with httpx2.Client(
+        base_url=asked.url.removesuffix("/mcp"), trust_env=False, timeout=PATIENCE_S
+    ) as client:
         yield client
 
 

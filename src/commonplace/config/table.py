@@ -294,6 +294,22 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
         parse_url,
         "Where users reach this server, `https://…`; the links of `connector` lead there.",
     )
+    issuer: str | None = row(
+        "COMMONPLACE_SERVE_ISSUER",
+        parse_url,
+        "The identity provider whose access tokens are let in too, by its `https://…` address.",
+    )
+    audience: str | None = row(
+        "COMMONPLACE_SERVE_AUDIENCE",
+        parse_text,
+        "What such a token must be for, in place of `serve.address` with `/mcp` behind.",
+    )
+    owner_claim: str = row(
+        "COMMONPLACE_SERVE_OWNER_CLAIM",
+        parse_text,
+        "The claim of such a token that names whose journals it opens.",
+        default="sub",
+    )
     per_second: float = row(
         "COMMONPLACE_SERVE_PER_SECOND",
         number_of(1, 100_000),

@@ -76,15 +76,20 @@ def all_loopback(host: str) -> bool:
     return all(ipaddress.ip_address(str(x[4][0]).partition("%")[0]).is_loopback for x in found)
 
 
-def check_access(address: ListenAddress, tokens: ReadsTokens) -> None:
+def check_access(address: ListenAddress, tokens: ReadsTokens, *, has_issuer: bool = False) -> None:
     """Refuse to listen where other machines could connect and there are no tokens.
+
+    Args:
+        address: Where.
+        tokens: Those of this server.
+        has_issuer: Whether an identity provider makes tokens for it, so that all need one.
 
     Raises:
         Denied: It must not be listened on.
         Unavailable: The tokens cannot be read.
     """
     names = address.names
-    if tokens.was_used() or (names.is_loopback and not address.also):
+    if has_issuer or tokens.was_used() or (names.is_loopback and not address.also):
         return
     where = f"{address.host}:{address.port}" if not names.is_loopback else ", ".join(address.also)
     raise Denied(

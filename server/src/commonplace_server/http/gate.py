@@ -17,10 +17,11 @@ import anyio
 import anyio.to_thread
 from msgspec import Struct
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Denied
 from commonplace.doors.protocol import RateLimitExceeded
 from commonplace_server.http.metrics import MEDIA_TYPE, METRICS
 from commonplace_server.http.page import page_headers, render_page, wants_page
+from commonplace_server.http.resource import OPEN_TO_ALL
 from commonplace_server.scope import API, STREAM
 from commonplace_server.tokens import METRICS_SCOPE
 
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.doors.host_names import HostNames
+    from commonplace_server.http.issuer import Issuer
     from commonplace_server.http.limits import Limits, RateLimiter
     from commonplace_server.http.metrics import Metrics
     from commonplace_server.http.readiness import Readiness
+    from commonplace_server.http.resource import ProtectedResource
     from commonplace_server.tokens import ReadsTokens, Token
 
 Scope = MutableMapping[str, Any]
@@ -141,15 +144,36 @@ class Refusal(Exception):
 
 
 class Authenticator:
-    """Decides for one server who makes a request, by its token. Thread-safe."""
+    """Decides for one server who makes a request, by its token. Thread-safe.
+
+    Args:
+        tokens: Those that this server made.
+        names: Its own names.
+        offer: What callers may have at most.
+        clock: Gives the time.
+        issuer: The identity provider whose tokens are let in as well; None for none.
+    """
 
     def __init__(
-        self, *, tokens: ReadsTokens, names: HostNames, offer: Offer, clock: Clock
+        self,
+        *,
+        tokens: ReadsTokens,
+        names: HostNames,
+        offer: Offer,
+        clock: Clock,
+        issuer: Issuer | None = None,
     ) -> None:
         self._tokens = tokens
         self._names = names
         self._offer = offer
         self._clock = clock
+        self._issuer = issuer
+
+    async def prepare(self, headers: Mapping[bytes, bytes]) -> None:
+        """Fetch what the token of a request is read by, where that is not here yet."""
+        issuer = self._issuer
+        if issuer is not None and issuer.lacks_key(_bearer(headers.get(b"authorization", b""))):
+            await anyio.to_thread.run_sync(issuer.refresh)
 
     def admit(self, headers: Mapping[bytes, bytes], *, http_version: str) -> Caller:
         """Identify the caller of a request.
@@ -175,7 +199,8 @@ class Authenticator:
                 "None of this token's toolsets is offered here.",
                 "Use another token, or start the server with --toolsets that name one of them.",
             )
-        self._tokens.note_use(token)
+        if token.digest:
+            self._tokens.note_use(token)
         return caller
 
     def admit_to_metrics(self, headers: Mapping[bytes, bytes], scope: Scope) -> None:
@@ -194,15 +219,25 @@ class Authenticator:
         given = headers.get(b"authorization")
         if given is None:
             raise _unauthorized("A token with the scope metrics is needed.")
-        token = self._valid(given)
+        token = self._own(given)
         if METRICS_SCOPE not in token.scopes:
             raise _forbidden("This token may not read metrics.", "Use one with the scope metrics.")
         self._tokens.note_use(token)
 
     def _valid(self, authorization: bytes) -> Token:
         """The valid token that a header shows. Raises: Refusal."""
-        kind, _, presented = authorization.decode("latin-1").partition(" ")
-        token = self._tokens.find(presented.strip()) if kind.lower() == "bearer" else None
+        if self._issuer is not None:
+            try:
+                token = self._issuer.read(_bearer(authorization))
+            except Denied as exc:
+                raise _forbidden(exc.message, exc.hint) from exc
+            if token is not None:
+                return token
+        return self._own(authorization)
+
+    def _own(self, authorization: bytes) -> Token:
+        """The valid token of this server's own that a header shows. Raises: Refusal."""
+        token = self._tokens.find(_bearer(authorization))
         if token is None or token.state(self._clock()) != "valid":
             raise _invalid_token()
         return token
@@ -229,7 +264,9 @@ class Authenticator:
     def still_admits(self, caller: Caller) -> bool:
         """Whether the token of an open session is valid, with the rights that it had."""
         if not caller.token_id:
-            return not self._tokens.was_used()
+            return not self._asks_for_tokens
+        if self._issuer is not None and self._issuer.knows(caller.token_id, self._clock()):
+            return True
         token = self._tokens.get(caller.token_id)
         if token is None or token.state(self._clock()) != "valid":
             return False
@@ -252,7 +289,7 @@ class Authenticator:
     def _without_token(self, headers: Mapping[bytes, bytes], http_version: str) -> Caller:
         """The machine's own owner, as long as only this machine asks and no token was ever made."""
         is_proxied = _is_proxied(headers, http_version)
-        if not self._names.is_loopback or is_proxied or self._tokens.was_used():
+        if not self._names.is_loopback or is_proxied or self._asks_for_tokens:
             raise _unauthorized("A token is needed.")
         offer = self._offer
         return Caller(
@@ -261,6 +298,11 @@ class Authenticator:
             toolsets=offer.toolsets_of(offer.owner, offer.usual),
             may_write=offer.may_write,
         )
+
+    @property
+    def _asks_for_tokens(self) -> bool:
+        """Whether nobody is let in without one."""
+        return self._issuer is not None or self._tokens.was_used()
 
     def _caller(self, token: Token) -> Caller:
         offer = self._offer
@@ -286,6 +328,7 @@ class Gate:
         withheld: The names of the tools that a caller may not call.
         pages: Answers requests for pages, those of strangers too; None where there are none.
         metrics: What was counted, where it may be read; it counts what limits keep out.
+        resource: Says who makes tokens for this server, where an identity provider does.
     """
 
     def __init__(
@@ -300,7 +343,9 @@ class Gate:
         withheld: Callable[[Caller], Sequence[bytes]],
         pages: Application | None,
         metrics: Metrics,
+        resource: ProtectedResource | None = None,
     ) -> None:
+        self._resource = resource
         self._authenticator = authenticator
         self._rate_limiter = rate_limiter
         self._replies = replies
@@ -338,6 +383,9 @@ class Gate:
             )
         else:
             return
+        challenge = refusal.headers.get("WWW-Authenticate")
+        if challenge is not None and self._resource is not None:
+            refusal.headers["WWW-Authenticate"] = f"{challenge}, {self._resource.challenge}"
         if _IS_READ not in scope:  # the rest of it is not waited for
             refusal.headers["Connection"] = "close"
         await _refuse(refusal, send, is_api=_is_api(scope))
@@ -347,6 +395,9 @@ class Gate:
         if probed is not None:
             # What needs no token is not kept connected, or anyone could take all connections.
             await respond(*probed, {"Connection": "close"}, send)
+            return
+        if self._resource is not None and self._resource.is_asked(scope["method"], scope["path"]):
+            await respond(200, self._resource.facts, {**OPEN_TO_ALL, "Connection": "close"}, send)
             return
         headers = dict(scope["headers"])
         if scope["path"] == METRICS and scope["method"] in _READING:
@@ -379,6 +430,7 @@ class Gate:
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
+        await self._authenticator.prepare(headers)
         version = scope["http_version"]
         caller = await self._asked(
             partial(self._authenticator.admit, headers, http_version=version)
@@ -468,6 +520,12 @@ class Gate:
                 f"This token may not call {called} here.",
                 "Use one whose scope and toolsets allow it; with --read-only none writes.",
             )
+
+
+def _bearer(authorization: bytes) -> str:
+    """The token that a header shows; empty where it shows none."""
+    kind, _, presented = authorization.decode("latin-1").partition(" ")
+    return presented.strip() if kind.lower() == "bearer" else ""
 
 
 def _is_proxied(headers: Mapping[bytes, bytes], http_version: str) -> bool:

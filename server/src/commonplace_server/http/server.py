@@ -49,8 +49,10 @@ if TYPE_CHECKING:
     from commonplace_server.http.address import ListenAddress
     from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.http.gate import Application, Caller, Offer, Receive, Scope, Send
+    from commonplace_server.http.issuer import Issuer
     from commonplace_server.http.limits import Limits
     from commonplace_server.http.metrics import Metrics
+    from commonplace_server.http.resource import ProtectedResource
     from commonplace_server.http.sessions import SessionManager
     from commonplace_server.http.shared_sessions import KeepsSessions
     from commonplace_server.tokens import ReadsTokens
@@ -123,6 +125,8 @@ class HttpDoor:
         metrics: Counts what is done.
         accesses: Keeps account of it, where that is wanted.
         sessions: What all servers of a database know of sessions; None for one that is alone.
+        issuer: The identity provider whose tokens are let in as well; None for none.
+        resource: What the server says of itself to clients that sign in there.
     """
 
     def __init__(
@@ -142,7 +146,11 @@ class HttpDoor:
         metrics: Metrics,
         accesses: ObservesCalls | None = None,
         sessions: KeepsSessions | None = None,
+        issuer: Issuer | None = None,
+        resource: ProtectedResource | None = None,
     ) -> None:
+        self._issuer = issuer
+        self._resource = resource
         self._apps = apps
         self._concurrency = ConcurrencyLimit()
         self._warmed = WarmedApps(apps)
@@ -178,7 +186,7 @@ class HttpDoor:
             Invalid: It is not an address of this machine.
             Unavailable: Another process listens there, or the tokens cannot be read.
         """
-        check_access(address, self._tokens)
+        check_access(address, self._tokens, has_issuer=self._issuer is not None)
         _allow_many_files()
         opened = listen(address.host, address.port, option="--http")
         port = opened.getsockname()[1]
@@ -189,7 +197,11 @@ class HttpDoor:
         self, address: ListenAddress, opened: socket.socket, ready: Callable[[], None]
     ) -> None:
         authenticator = Authenticator(
-            tokens=self._tokens, names=address.names, offer=self._offer, clock=self._clock
+            tokens=self._tokens,
+            names=address.names,
+            offer=self._offer,
+            clock=self._clock,
+            issuer=self._issuer,
         )
         readiness = Readiness(
             find_problem=authenticator.find_problem,
@@ -218,6 +230,7 @@ class HttpDoor:
                 if self._offer.has_pages
                 else None,
                 metrics=self._metrics,
+                resource=self._resource,
             )
             server = make_server(
                 gate, limits=self._limits.connections, finish_s=self._limits.finish_s

@@ -5,10 +5,11 @@ Decides who may use what at most; imports the server and the SDK after every che
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec.structs import replace
 
@@ -19,13 +20,13 @@ from commonplace.core.errors import Invalid
 from commonplace.journals.table import DEFAULT, JOURNALS, TOOLSETS
 from commonplace_server.http.accesses import AccessLog, AccessUpkeep
 from commonplace_server.http.address import check_access, parse_address
-from commonplace_server.http.gate import Offer
+from commonplace_server.http.gate import PATH, Offer
 from commonplace_server.http.limits import Limits
 from commonplace_server.http.memory_worker import MemoryWork
 from commonplace_server.http.metrics import Metrics
 from commonplace_server.http.readiness import DatabaseWatch
 from commonplace_server.http.scheduler import RollupScheduler, has_due
-from commonplace_server.tokens import TokenFile
+from commonplace_server.tokens import SCOPES, TokenFile
 from commonplace_server.wiring.measures import measure_apps
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def start(
     """
     where = parse_address(address, hosts)
     with _shared_state(settings) as state:
-        check_access(where, state.tokens)
+        check_access(where, state.tokens, has_issuer=settings.serve.issuer is not None)
         _start(
             settings,
             where,
@@ -127,6 +128,7 @@ def _start(
             find_database=find_database,
             metrics=Metrics(partial(_measured, [partial(measure_apps, apps), *measures])),
             accesses=_accesses(served, state.tokens, apps.shared),
+            **_provider(settings, offer),
         ).run(where, ready=ready)
 
 
@@ -151,6 +153,37 @@ def _shared_state(settings: Settings) -> Iterator[_State]:
     with open_served_tokens(settings) as (tokens, database, tasks):
         sessions = SessionDatabase(database, most=limits.sessions, idle_s=limits.session_idle_s)
         yield _State(tokens, sessions, tasks)
+
+
+def _provider(settings: Settings, offer: Offer) -> dict[str, Any]:
+    """The identity provider that is named, and what the server says of it. Raises: Invalid."""
+    serve = settings.serve
+    if serve.issuer is None:
+        return {}
+    if serve.address is None:
+        raise Invalid(
+            "The identity provider has no address to make tokens for.",
+            hint="Set serve.address to where users reach this server, as https://memory.example.org.",
+        )
+    from commonplace_server.http.issuer import TOOLSET, Issuer, fetch_json
+    from commonplace_server.http.resource import ProtectedResource
+
+    return {
+        "issuer": Issuer(
+            serve.issuer,
+            audience=serve.audience or f"{serve.address}{PATH}",
+            owner_claim=serve.owner_claim,
+            withheld=settings.owner,
+            fetch=fetch_json,
+            monotonic=time.monotonic,
+        ),
+        "resource": ProtectedResource(
+            address=serve.address,
+            path=PATH,
+            issuer=serve.issuer,
+            scopes=(*SCOPES, *(f"{TOOLSET}{name}" for name in offer.toolsets)),
+        ),
+    }
 
 
 def _accesses(

@@ -1,0 +1,292 @@
+"""Access tokens of an identity provider: whose they are, by its own keys and claims.
+
+Never asks the provider about a token: what it signed is checked here, and what is wrong with one
+that it did not sign is said to nobody.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import threading
+import urllib.parse
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
+from commonplace.core.owner_folders import parse_owner
+from commonplace.core.text import opening
+from commonplace_server.tokens import SCOPES, Token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from jwt import PyJWK
+
+_log = logging.getLogger(f"commonplace.{__name__}")
+
+ALGORITHMS = frozenset(
+    {*(f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)), "EdDSA"}
+)
+"""What a token may be signed by: never a shared secret, which anybody with the public key has."""
+
+TOOLSET = "toolset:"
+"""What a scope that names a toolset begins with."""
+
+_NONE: frozenset[str] = frozenset()
+_LONGEST = 16_384
+_LEEWAY_S = 30
+_KEEP_S = 600.0
+_RETRY_S = 10.0
+_MOST_BYTES = 1024 * 1024
+_TIMEOUT_S = 10.0
+_MOST_CALLERS = 10_000
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class _Key(NamedTuple):
+    """A key of a provider, and what it may have signed with."""
+
+    key: PyJWK
+    algorithms: frozenset[str]
+
+
+class Issuer:
+    """An identity provider whose access tokens are let in. Thread-safe.
+
+    Args:
+        url: Its address, which its tokens have as `iss`, with or without a `/` at its end.
+        audience: What a token must be for: the address of what it opens.
+        owner_claim: The claim that names whose journals it opens.
+        withheld: The machine's own owner, whom no token of a provider opens.
+        fetch: Gives what an address answers, as JSON. Raises: Unavailable.
+        monotonic: Gives seconds.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        audience: str,
+        owner_claim: str,
+        withheld: str,
+        fetch: Callable[[str], Mapping[str, Any]],
+        monotonic: Callable[[], float],
+    ) -> None:
+        self.url = url
+        self._audience = audience
+        self._owner_claim = owner_claim
+        self._withheld = withheld
+        self._fetch = fetch
+        self._monotonic = monotonic
+        self._keys: dict[str, _Key] = {}
+        self._asked_at: float | None = None
+        self._until: dict[str, datetime] = {}
+        self._lock = threading.Lock()
+
+    def lacks_key(self, text: str) -> bool:
+        """Whether keys must be fetched before a token can be read: its own is unknown, or old.
+
+        Never more than once in ten seconds, as anybody can name a key that there is not.
+        """
+        header = _header(text)
+        if header is None:
+            return False
+        age = None if self._asked_at is None else self._monotonic() - self._asked_at
+        if age is None or age > _KEEP_S:
+            return True
+        return self._key(header) is None and age > _RETRY_S
+
+    def refresh(self) -> None:
+        """Fetch the provider's keys; where that fails, those that are known stay."""
+        with self._lock:
+            age = None if self._asked_at is None else self._monotonic() - self._asked_at
+            if age is not None and age <= _RETRY_S:
+                return  # another thread has just done it
+            self._asked_at = self._monotonic()
+            try:
+                self._keys = _keys_in(self._fetch(self._key_address()))
+            except CommonplaceError as exc:
+                _log.error("The keys of %s cannot be read: %s", self.url, exc)
+
+    def read(self, text: str) -> Token | None:
+        """What a token lets in; None for one that is not valid, or not of this provider.
+
+        Raises:
+            Denied: The provider made it, and what it claims opens nothing here.
+        """
+        import jwt
+
+        header = _header(text)
+        key = None if header is None else self._key(header)
+        if header is None or key is None or header["alg"] not in key.algorithms:
+            return None
+        try:
+            claims = jwt.decode(
+                text,
+                key.key.key,
+                algorithms=[header["alg"]],
+                audience=self._audience,
+                issuer=[self.url, f"{self.url}/"],
+                leeway=_LEEWAY_S,
+                options={"require": ["exp", "iss", "aud"]},
+            )
+            until = datetime.fromtimestamp(claims["exp"], UTC)
+        except (jwt.PyJWTError, ValueError, TypeError, OverflowError, OSError):
+            return None
+        token = self._token(claims, until)
+        self._note(token.id, until)
+        return token
+
+    def knows(self, token_id: str, now: datetime) -> bool:
+        """Whether a token that made this id is valid still."""
+        until = self._until.get(token_id)
+        return until is not None and now < until
+
+    def _token(self, claims: Mapping[str, Any], until: datetime) -> Token:
+        owner, scopes = self._owner(claims), _scopes(claims)
+        toolsets = tuple(sorted(x.removeprefix(TOOLSET) for x in scopes if x.startswith(TOOLSET)))
+        rights = tuple(x for x in SCOPES if x in scopes)
+        client = str(claims.get("client_id") or claims.get("azp") or "")
+        # The next token of the same client for the same user goes on with what this one began.
+        named = "\0".join((owner, client, *rights, "", *toolsets))
+        return Token(
+            id=f"jwt-{hashlib.sha256(named.encode()).hexdigest()[:24]}",
+            owner=owner,
+            scopes=rights,
+            toolsets=toolsets,
+            digest="",
+            created_at=until,
+            expires_at=until,
+            label=client,
+        )
+
+    def _owner(self, claims: Mapping[str, Any]) -> str:
+        """Whose journals a token opens. Raises: Denied."""
+        named = claims.get(self._owner_claim)
+        if not isinstance(named, str) or not named.strip():
+            raise Denied(
+                f"This token names no user: it has no claim {self._owner_claim}.",
+                hint="Have the provider put it into access tokens, or set serve.owner_claim.",
+            )
+        try:
+            owner = parse_owner(named)
+        except Invalid as exc:
+            raise exc.as_kind(Denied) from exc
+        if owner == self._withheld:
+            raise Denied(
+                f"The user {opening(owner, 60)!r} is this machine's own, and has no account.",
+                hint="Set COMMONPLACE_OWNER to another name on the server.",
+            )
+        return owner
+
+    def _note(self, token_id: str, until: datetime) -> None:
+        with self._lock:
+            known = self._until
+            known[token_id] = max(until, known.get(token_id, until))
+            if len(known) > _MOST_CALLERS:
+                now = datetime.now(UTC)
+                self._until = {x: y for x, y in known.items() if y > now}
+
+    def _key(self, header: Mapping[str, Any]) -> _Key | None:
+        """The key that a token says it was signed with, where it is for that."""
+        keys, name = self._keys, header.get("kid")
+        if name is None:
+            return next(iter(keys.values())) if len(keys) == 1 else None
+        return keys.get(name) if isinstance(name, str) else None
+
+    def _key_address(self) -> str:
+        """Where the provider has its keys. Raises: Unavailable."""
+        parts = urllib.parse.urlsplit(self.url)
+        host = f"{parts.scheme}://{parts.netloc}"
+        failed: CommonplaceError | None = None
+        for place in (
+            f"{self.url}/.well-known/openid-configuration",
+            f"{host}/.well-known/oauth-authorization-server{parts.path}",
+        ):
+            try:
+                said = self._fetch(place)
+            except Unavailable as exc:
+                failed = exc
+                continue
+            address = said.get("jwks_uri")
+            if str(said.get("issuer")).rstrip("/") != self.url or not isinstance(address, str):
+                raise Unavailable(f"It says it is {opening(str(said.get('issuer')), 100)!r}.")
+            return address
+        raise failed or Unavailable("It describes itself nowhere.")
+
+
+def _header(text: str) -> Mapping[str, Any] | None:
+    """The header of a token that may be one of a provider; None for any other text."""
+    if text.count(".") != 2 or len(text) > _LONGEST:  # noqa: PLR2004  header, claims and signature
+        return None
+    import jwt
+
+    try:
+        header = jwt.get_unverified_header(text)
+    except (jwt.PyJWTError, ValueError, RecursionError):
+        return None
+    is_plain = header.get("alg") in ALGORITHMS and "crit" not in header
+    return header if is_plain else None
+
+
+def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
+    """The scopes of a token, as a text with spaces between (RFC 9068) or as a list."""
+    given = claims.get("scope", claims.get("scp", ""))
+    if isinstance(given, str):
+        return frozenset(given.split())
+    return (
+        frozenset(x for x in given if isinstance(x, str))
+        if isinstance(given, list)
+        else frozenset()
+    )
+
+
+def _keys_in(said: Mapping[str, Any]) -> dict[str, _Key]:
+    """The keys for signatures in a set, by their names. Raises: Unavailable."""
+    import jwt
+
+    found: dict[str, _Key] = {}
+    listed = said.get("keys")
+    for number, each in enumerate(listed if isinstance(listed, list) else ()):
+        if (
+            not isinstance(each, dict)
+            or each.get("use", "sig") != "sig"
+            or each.get("kty") == "oct"
+        ):
+            continue
+        try:
+            key = jwt.PyJWK(each)
+        except (jwt.PyJWTError, ValueError, TypeError, KeyError):
+            continue  # one of a kind that we do not know
+        algorithms = ALGORITHMS if each.get("alg") is None else ALGORITHMS & {each["alg"]}
+        found[key.key_id or str(number)] = _Key(key, algorithms)
+    if not found:
+        raise Unavailable("It has no key for signatures.")
+    return found
+
+
+def fetch_json(address: str) -> Mapping[str, Any]:
+    """What an address of a provider answers. Raises: Unavailable."""
+    import httpx2
+
+    parts = urllib.parse.urlsplit(address)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        raise Unavailable(f"{opening(address, 100)!r} is no address with https.")
+    body = bytearray()
+    try:
+        with httpx2.stream("GET", address, timeout=_TIMEOUT_S, follow_redirects=False) as answer:
+            answer.raise_for_status()
+            for part in answer.iter_bytes():
+                body += part
+                if len(body) > _MOST_BYTES:
+                    raise Unavailable(f"{opening(address, 100)!r} answers more than 1 MB.")
+        said = json.loads(body)
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError) as exc:
+        raise Unavailable(
+            f"{opening(address, 100)!r} gave no answer: {type(exc).__name__}."
+        ) from exc
+    if not isinstance(said, dict):
+        raise Unavailable(f"{opening(address, 100)!r} answers with no object.")
+    return said

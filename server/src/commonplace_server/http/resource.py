@@ -1,0 +1,51 @@
+"""What a server says of itself to clients that sign in at an identity provider (RFC 9728)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+WELL_KNOWN = "/.well-known/oauth-protected-resource"
+
+OPEN_TO_ALL = {"Access-Control-Allow-Origin": "*", "Cache-Control": "max-age=3600"}
+"""Headers of what is said to everybody, pages of other sites too."""
+
+
+class ProtectedResource(Struct, frozen=True, kw_only=True):
+    """Where a server is reached, and who makes tokens for it.
+
+    Attributes:
+        address: Where users reach the server, with no `/` at its end.
+        path: Where it speaks MCP.
+        issuer: The identity provider.
+        scopes: What a client may ask it for.
+    """
+
+    address: str
+    path: str
+    issuer: str
+    scopes: tuple[str, ...]
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The server's description of itself."""
+        return {
+            "resource": f"{self.address}{self.path}",
+            "resource_name": "Commonplace",
+            "authorization_servers": [self.issuer],
+            "scopes_supported": [*self.scopes],
+            "bearer_methods_supported": ["header"],
+        }
+
+    @property
+    def challenge(self) -> str:
+        """What a refusal adds, so that a client finds out where to sign in."""
+        return f'resource_metadata="{self.address}{WELL_KNOWN}{self.path}"'
+
+    def is_asked(self, method: str, path: str) -> bool:
+        """Whether a request asks for the description."""
+        return method == "GET" and path in (WELL_KNOWN, f"{WELL_KNOWN}{self.path}")
