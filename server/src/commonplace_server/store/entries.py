@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace_server.postgres.database import Connection, Postgres
 
-TABLES = ("cp_entries",)
+TABLES = ("cp_entries", "cp_overviews", "cp_moves")
 """What the migrations make; row level security is forced on it."""
 
 SERIES = "entries"

@@ -1,0 +1,485 @@
+"""Owns one user's notebook on Postgres: entries, overviews and what sections were called.
+
+Never reads a row of another user, and files nothing. Of two who write to one notebook one waits
+for the other, so that places and versions follow one another.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from commonplace.core.errors import Invalid, Lost
+from commonplace.core.values import ChainLink, Replacement
+from commonplace.journals.notebook.format import (
+    DEFAULT_AUTHOR,
+    JOURNAL,
+    NotebookEntry,
+    SectionFile,
+    own_end,
+    ref_of,
+    set_end_of,
+    version_of,
+    written_of,
+)
+from commonplace.journals.notebook.links import SHORTEST_ID, entry_links, links_of
+from commonplace.journals.notebook.names import refuse_twin
+from commonplace.journals.notebook.sections import (
+    Backlinks,
+    EntryLine,
+    LinkingText,
+    OverviewConflict,
+    OverviewVersion,
+    Section,
+    SectionCount,
+    SectionMoves,
+    WrittenEntry,
+    check_base,
+    no_section,
+    pairs_to_move,
+    target_taken,
+)
+from commonplace_server.postgres.text_lists import Texts
+from commonplace_server.store.entries import EntryRow, EntryRows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from commonplace.core.clock import Clock
+    from commonplace.journals.notebook.format import CommitMessage
+    from commonplace.journals.notebook.links import Link
+    from commonplace_server.postgres.database import Connection, Postgres
+
+_PAST_EVERY_ID = "g"
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class NotebookPostgres:
+    """One user's notebook in a database that all users share; implements `NotebookStore`.
+
+    Thread-safe.
+
+    Args:
+        database: Shared by all users of the process; its owner closes it.
+        clock: By which entries have expired, and overviews are written.
+        author: Who writes, as `Name <address>`.
+    """
+
+    def __init__(
+        self, database: Postgres, *, owner: str, clock: Clock, author: str = DEFAULT_AUTHOR
+    ) -> None:
+        self._rows = EntryRows(database, owner=owner, journal=JOURNAL, clock=clock)
+        self._clock = clock
+        self._author, _, address = author.partition(" <")
+        self._address = address.removesuffix(">")
+
+    def write(
+        self, message: CommitMessage, *, at: datetime, overview: str | None, base_version: str
+    ) -> WrittenEntry:
+        """Add an entry, and put a new overview in place; see the port.
+
+        What is not known to be done is done once more: an entry has its id before it is sent.
+        """
+        if at < _FIRST:
+            raise Invalid(
+                f"A time before 1970: {at.isoformat()}.", hint="Give a time in 1970 or later."
+            )
+        entry = self._entry_of(message, at)
+        try:
+            return self._write(entry, overview, base_version)
+        except Lost:
+            written = self._write(entry, overview, base_version)
+            is_own = (written.entry.text, written.entry.at) == (entry.text, entry.at)
+            return replace(written, repeated=written.repeated and not is_own)
+
+    def _write(self, entry: NotebookEntry, overview: str | None, base_version: str) -> WrittenEntry:
+        with self._writing() as conn:
+            known = self._find_entry(conn, entry.id)
+            if known is not None:
+                return self._written(conn, known, repeated=True)
+            there = self._overview(conn, entry.section)
+            if overview is not None:
+                check_base(entry.section, _as_file(there), overview, base_version)
+            if there is None:
+                refuse_twin(entry.section, self._sections(conn))
+            (place,) = self._rows.add(conn, [_row_of(entry)])
+            assert place is not None  # its id was looked for under the lock
+            if entry.expires is not None:
+                self._rows.ask(conn, "put_end", id=entry.id, expires=entry.expires)
+            text = overview if overview is not None else (there or "")
+            if there is None or text != there:
+                self._add_version(conn, entry.section, text, entry_id=entry.id, after=place)
+            return self._written(conn, entry, repeated=False)
+
+    def set_end(self, message: CommitMessage) -> None:
+        """Set the end of an entry that a message names; see the port."""
+        with self._writing() as conn:
+            self._set_end(conn, message)
+
+    def put_overview(
+        self, message: CommitMessage, overview: str, base_version: str
+    ) -> tuple[str, ...]:
+        """Put a text in place of an overview without an entry; see the port."""
+        section = message.section
+        with self._writing() as conn:
+            there = self._overview(conn, section)
+            if there is None:
+                raise no_section(section, self._current_name(conn, section))
+            self._set_end(conn, message)
+            if there == overview:
+                return ()
+            if version_of(there) != base_version:
+                raise OverviewConflict(section, base_version, _as_file(there), overview)
+            ((after,),) = self._ask(conn, "last_place")
+            self._add_version(conn, section, overview, entry_id="", after=after)
+        return ()
+
+    def move(self, old: str, new: str, *, below: bool) -> SectionMoves:
+        """Give a section another name, all or none of them; see the port."""
+        with self._writing() as conn:
+            sections = self._sections(conn)
+            pairs = pairs_to_move(old, new, sections, below=below)
+            if not pairs:
+                raise no_section(old, self._current_name(conn, old))
+            stay = sorted(set(sections) - {x for x, _ in pairs})
+            for _, target in pairs:
+                if target in stay or self._counts(conn, target):
+                    raise target_taken(target)
+                refuse_twin(target, stay)
+            for before, after in pairs:
+                for name in ("rename_entries", "rename_overviews", "add_move"):
+                    self._rows.ask(conn, name, old=before, new=after)
+        return SectionMoves(pairs, ())
+
+    def find_section(self, name: str) -> Section | None:
+        """A section as it is now; see the port."""
+        with self._rows.reading() as conn:
+            there = self._overview(conn, name)
+            if there is None:
+                return None
+            count, _ = self._counts(conn, name).get(name, (0, None))
+            newest = self._lines(conn, "shown", "newest", section=name, start=0, length=1)
+        return Section(
+            name=name,
+            overview=there,
+            version=version_of(there),
+            entry_count=count,
+            last_entry=next(iter(newest), None),
+        )
+
+    def list_sections(self) -> list[str]:
+        """Every section that there is, by name; see the port."""
+        with self._rows.reading() as conn:
+            return self._sections(conn)
+
+    def section_counts(self) -> dict[str, SectionCount]:
+        """Each section that ever had an entry; see the port."""
+        with self._rows.reading() as conn:
+            rows = self._ask(conn, "counts", section=None)
+        return {name: SectionCount(count, _utc(at)) for name, count, _, at in rows}
+
+    def read_overviews(self, sections: Sequence[str]) -> dict[str, str]:
+        """The overviews of those of these sections that there are; see the port."""
+        with self._rows.reading() as conn:
+            return dict(self._ask(conn, "overviews", sections=Texts(sections)))
+
+    def list_versions(self, section: str) -> list[OverviewVersion]:
+        """The overview of a section and what it was before; see the port."""
+        with self._rows.reading() as conn:
+            rows = self._ask(conn, "versions", section=section)
+        return [
+            OverviewVersion(version=version, text=body, at=_utc(at), entry_id=entry_id)
+            for version, body, at, entry_id in rows
+        ]
+
+    def newest(self, section: str, *, start: int, length: int) -> list[EntryLine]:
+        """Entries of a section, newest first; see the port."""
+        page = {"section": section, "start": start, "length": length}
+        with self._rows.reading() as conn:
+            return self._lines(conn, "shown", "newest", **page)
+
+    def find_lines(self, mark: str) -> list[EntryLine]:
+        """The entries whose id, or former hash, begins so; see the port."""
+        with self._rows.reading() as conn:
+            found = self._lines(conn, "of_id_start", low=mark, high=mark + _PAST_EVERY_ID)
+            return found or self._lines(conn, "of_hash", mark=mark)
+
+    def find_entry(self, entry_id: str) -> NotebookEntry | None:
+        """An entry by its id, also where it has expired; see the port."""
+        with self._rows.reading() as conn:
+            return self._find_entry(conn, entry_id)
+
+    def current_name(self, section: str) -> str:
+        """What a section is called now; see the port."""
+        with self._rows.reading() as conn:
+            return self._current_name(conn, section)
+
+    def names_of(self, section: str) -> list[str]:
+        """What a section is called, and then what it was called before; see the port."""
+        names = [section]
+        with self._rows.reading() as conn:
+            moves = self._ask(conn, "moves")
+        for old, new in reversed(moves):
+            if new in names and old not in names:
+                names.append(old)
+        return names
+
+    def find_successor(self, entry_id: str) -> EntryLine | None:
+        """The entry that took the place of one; see the port."""
+        with self._rows.reading() as conn:
+            return next(iter(self._lines(conn, "successors", id=entry_id)), None)
+
+    def list_expired_successors(self, entry_id: str) -> Sequence[str]:
+        """The ids of those that took the place of one, and have expired; see the port."""
+        with self._rows.reading() as conn:
+            return [x.id for x in self._lines(conn, "expired_successors", id=entry_id)]
+
+    def overviews_around(self, entry: NotebookEntry) -> tuple[str, str]:
+        """The overview before an entry was written, and as it left it; see the port."""
+        with self._rows.reading() as conn:
+            rows = self._ask(conn, "around", section=entry.section, id=entry.id)
+        made, before = rows[0] if rows else ("", "")
+        return before, made
+
+    def list_backlinks(
+        self, names: Sequence[str], entry_names: Sequence[str], *, length: int
+    ) -> Backlinks:
+        """The texts that link to a section, or to an entry of it; see the port."""
+        marks = [x[:end] for x in entry_names for end in range(SHORTEST_ID, len(x) + 1)]
+        targets = Texts([_target(name, mark) for name in names for mark in marks or [""]])
+        with self._rows.reading() as conn:
+            overviews = self._ask(conn, "linking_overviews", targets=targets)
+            lines = self._lines(conn, "shown", "linking", targets=targets)
+        texts = [
+            *(LinkingText(section=name) for (name,) in overviews),
+            *(LinkingText(section=line.section, line=line) for line in lines),
+        ]
+        return Backlinks(texts=tuple(texts[:length]), count=len(texts))
+
+    def list_replaced_since(
+        self, section: str, *, before: datetime | None
+    ) -> tuple[Replacement, ...]:
+        """Entries of a section that were replaced since its overview was written; see the port."""
+        with self._rows.reading() as conn:
+            overview = next(iter(self._ask(conn, "overview", section=section)), None)
+            rows = self._ask(conn, "replaced") if overview and overview[1].strip() else []
+        took = {row[0]: row for row in reversed(rows)}
+        found: dict[str, Replacement] = {}
+        for row in rows:
+            old, scope, at, place, *later = row
+            is_since = overview is not None and place <= overview[2] < later[3]
+            if scope == section and is_since and old not in found and _is_written(later, before):
+                _, _, _, _, *last = _end_of_chain(row, took, before)
+                found[old] = Replacement(former=_link(scope, old, at), successor=_link_to(last))
+        return tuple(found.values())
+
+    def forget(self, entry_ids: Sequence[str], cut: Callable[[str], str]) -> Mapping[str, int]:
+        """Remove entries, and what `cut` takes out of every version; see the port."""
+        versions = 0
+        with self._writing() as conn:
+            for entry_id in entry_ids:
+                self._rows.ask(conn, "relink", id=entry_id)
+                self._rows.ask(conn, "unname", id=entry_id)
+            self._rows.delete(conn, entry_ids)
+            for section, number, body in self._ask(conn, "all_versions"):
+                left = cut(body)
+                if left != body:
+                    versions += 1
+                    given = {"section": section, "number": number, **_overview_columns(left)}
+                    self._rows.ask(conn, "alter_version", **given)
+        return {"entries": len(entry_ids), "versions": versions}
+
+    def _set_end(self, conn: Connection, message: CommitMessage) -> None:
+        if (found := set_end_of(message)) is not None:
+            entry_id, expires = found
+            if expires is None:
+                self._rows.ask(conn, "drop_end", id=entry_id)
+            else:
+                self._rows.ask(conn, "put_end", id=entry_id, expires=expires)
+
+    def _entry_of(self, message: CommitMessage, at: datetime) -> NotebookEntry:
+        """The entry that a message is to be."""
+        at = at.astimezone(UTC).replace(microsecond=0)
+        written = written_of(message)
+        return NotebookEntry(
+            section=message.section,
+            id=message.entry_id,
+            hash="",
+            at=at,
+            summary=message.summary,
+            text=message.text,
+            work_context=message.work_context,
+            author=self._author,
+            address=self._address,
+            supersedes=message.supersedes,
+            written=None if written == at else written,
+            expires=own_end(message),
+        )
+
+    def _written(self, conn: Connection, entry: NotebookEntry, *, repeated: bool) -> WrittenEntry:
+        overview = self._overview(conn, entry.section) or ""
+        count, _ = self._counts(conn, entry.section).get(entry.section, (0, None))
+        return WrittenEntry(
+            entry=entry,
+            overview=overview,
+            version=version_of(overview),
+            entry_count=count,
+            repeated=repeated,
+        )
+
+    def _add_version(
+        self, conn: Connection, section: str, text: str, *, entry_id: str, after: int
+    ) -> None:
+        """Put an overview in the place of what is there, whose number no other has."""
+        rows = self._ask(conn, "overview", section=section)
+        self._rows.ask(
+            conn,
+            "add_version",
+            section=section,
+            number=rows[0][0] + 1 if rows else 1,
+            id=entry_id,
+            after=after,
+            at=self._clock(),
+            **_overview_columns(text),
+        )
+
+    def _overview(self, conn: Connection, section: str) -> str | None:
+        rows = self._ask(conn, "overview", section=section)
+        return rows[0][1] if rows else None
+
+    def _sections(self, conn: Connection) -> list[str]:
+        return [name for (name,) in self._ask(conn, "sections")]
+
+    def _counts(self, conn: Connection, section: str) -> dict[str, tuple[int, datetime]]:
+        """How many entries a section has that have not expired; nothing where it never had one."""
+        rows = self._ask(conn, "counts", section=section)
+        return {name: (count - over, at) for name, count, over, at in rows}
+
+    def _current_name(self, conn: Connection, section: str) -> str:
+        moved = dict(self._ask(conn, "moves"))  # of one name the last move counts
+        seen = {section}
+        while (found := moved.get(section)) is not None:
+            section = found
+            if section in seen:
+                break
+            seen.add(section)
+        return section
+
+    def _find_entry(self, conn: Connection, entry_id: str) -> NotebookEntry | None:
+        rows = self._ask(conn, "whole", id=entry_id)
+        return _entry(rows[0]) if rows else None
+
+    def _lines(self, conn: Connection, *rest: str, **asked: object) -> list[EntryLine]:
+        return [*map(_line, self._ask(conn, "line", *rest, **asked))]
+
+    def _ask(self, conn: Connection, *names: str, **asked: object) -> list[tuple[Any, ...]]:
+        return self._rows.ask(conn, *names, **asked).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """A transaction of the only one who writes to this notebook now."""
+        with self._rows.writing() as conn:
+            self._rows.lock(conn)
+            yield conn
+
+
+def _row_of(entry: NotebookEntry) -> EntryRow:
+    """An entry as it is written; its links stand where tags are compared."""
+    more = {
+        "summary": entry.summary,
+        "work_context": entry.work_context,
+        "author": entry.author,
+        "address": entry.address,
+        "hash": entry.hash,
+        "by_hand": entry.by_hand,
+    }
+    return EntryRow(
+        id=entry.id,
+        place=0,
+        at=entry.at,
+        nanos=0,
+        written_at=entry.written or entry.at,
+        scope=entry.section,
+        body=entry.text,
+        tags=(),
+        supersedes=entry.supersedes,
+        more=json.dumps(more, ensure_ascii=False),
+        folded=_targets(entry_links(entry.summary, entry.text)),
+    )
+
+
+def _overview_columns(text: str) -> dict[str, object]:
+    return {"body": text, "version": version_of(text), "links": Texts(_targets(links_of(text)))}
+
+
+def _entry(row: tuple[Any, ...]) -> NotebookEntry:
+    entry_id, section, at, more, expires, written, body, supersedes = row
+    return NotebookEntry(
+        section=section,
+        id=entry_id,
+        at=_utc(at),
+        text=body,
+        supersedes=supersedes,
+        written=None if written == at else _utc(written),
+        expires=expires and _utc(expires),
+        **json.loads(more),
+    )
+
+
+def _line(row: tuple[Any, ...]) -> EntryLine:
+    entry_id, section, at, more, expires, *_ = row
+    said = json.loads(more)
+    return EntryLine(
+        id=entry_id,
+        section=section,
+        hash=said["hash"],
+        at=_utc(at),
+        summary=said["summary"],
+        expires=expires and _utc(expires),
+    )
+
+
+def _as_file(overview: str | None) -> SectionFile:
+    return SectionFile(overview=overview or "", count=None, lines=0)
+
+
+def _targets(links: Iterable[Link]) -> list[str]:
+    return [_target(link.section, link.entry) for link in links]
+
+
+def _target(section: str, entry: str) -> str:
+    return f"{section}#{entry}" if entry else section
+
+
+def _is_written(later: Sequence[Any], before: datetime | None) -> bool:
+    """Whether a successor was written down before an instant."""
+    return before is None or later[4] < before
+
+
+def _end_of_chain(
+    row: tuple[Any, ...], took: Mapping[str, tuple[Any, ...]], before: datetime | None
+) -> tuple[Any, ...]:
+    """The last replacement of a chain; of a circle the newest."""
+    passed = {row[4]}
+    while (later := took.get(row[4])) is not None:
+        if later[4] in passed or not _is_written(later[4:], before):
+            break
+        passed.add(later[4])
+        row = later
+    return row
+
+
+def _link(section: str, entry_id: str, at: datetime) -> ChainLink:
+    return ChainLink(ref=ref_of(section, entry_id), at=_utc(at))
+
+
+def _link_to(later: Sequence[Any]) -> ChainLink:
+    return _link(later[1], later[0], later[2])
+
+
+def _utc(at: datetime) -> datetime:
+    return at.astimezone(UTC)

@@ -1,0 +1,182 @@
+-- The queries of the notebook on Postgres: of one owner, who is the first of each key.
+
+-- name: line
+-- Entries in a list, with their place, whether or not they have expired.
+SELECT e.id, e.scope, e.at, e.more, t.expires_at, e.place, e.written_at
+FROM cp_entries AS e LEFT JOIN wb_times AS t
+    ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.id
+WHERE e.user_id = %(owner)s AND e.journal = 'notebook';
+
+-- name: shown
+-- Appended to a reading: those that have not expired; now is null for who may see that too.
+AND (t.expires_at IS NULL OR %(now)s::timestamptz IS NULL OR t.expires_at > %(now)s::timestamptz);
+
+-- name: newest
+-- Appended to a reading: of a section, newest first.
+AND e.scope = %(section)s ORDER BY e.at DESC, e.place DESC LIMIT %(length)s OFFSET %(start)s;
+
+-- name: of_id_start
+-- Appended to a reading: those whose id begins so.
+AND e.id >= %(low)s AND e.id < %(high)s ORDER BY e.place LIMIT 50;
+
+-- name: of_hash
+-- Appended to a reading: those that were a commit whose hash begins so.
+AND starts_with(e.more::json ->> 'hash', %(mark)s) ORDER BY e.place LIMIT 50;
+
+-- name: whole
+-- An entry, also where it has expired.
+SELECT e.id, e.scope, e.at, e.more, t.expires_at, e.written_at, e.body, e.supersedes
+FROM cp_entries AS e LEFT JOIN wb_times AS t
+    ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.id
+WHERE e.user_id = %(owner)s AND e.journal = 'notebook' AND e.id = %(id)s;
+
+-- name: linking
+-- Appended to a reading: those that link to one of some targets, newest first.
+AND e.folded && %(targets)s::text[] ORDER BY e.at DESC, e.place DESC;
+
+-- name: linking_overviews
+-- The sections whose overviews link to one of some targets.
+SELECT o.section FROM cp_overviews AS o
+WHERE o.user_id = %(owner)s AND o.links && %(targets)s::text[] AND NOT EXISTS (
+    SELECT FROM cp_overviews AS later
+    WHERE later.user_id = o.user_id AND later.section = o.section AND later.number > o.number
+) ORDER BY o.section;
+
+-- name: counts
+-- How many entries each section ever had, how many of them have expired, and when the newest was.
+SELECT e.scope, count(*), count(*) FILTER (WHERE t.expires_at <= %(now)s::timestamptz), max(e.at)
+FROM cp_entries AS e LEFT JOIN wb_times AS t
+    ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.id
+WHERE e.user_id = %(owner)s AND e.journal = 'notebook'
+    AND (%(section)s::text IS NULL OR e.scope = %(section)s::text)
+GROUP BY e.scope;
+
+-- name: sections
+-- Every section that there is.
+SELECT DISTINCT section FROM cp_overviews WHERE user_id = %(owner)s ORDER BY section;
+
+-- name: overview
+-- The overview of a section that holds.
+SELECT number, body, after FROM cp_overviews
+WHERE user_id = %(owner)s AND section = %(section)s ORDER BY number DESC LIMIT 1;
+
+-- name: overviews
+-- The overviews of some sections that hold.
+SELECT DISTINCT ON (section) section, body FROM cp_overviews
+WHERE user_id = %(owner)s AND section = ANY (%(sections)s::text[]) ORDER BY section, number DESC;
+
+-- name: versions
+-- What the overview of a section is and was, newest first.
+SELECT version, body, written_at, entry_id FROM cp_overviews
+WHERE user_id = %(owner)s AND section = %(section)s ORDER BY number DESC;
+
+-- name: around
+-- The version that came with an entry, and the one before it.
+SELECT own.body, coalesce((
+    SELECT former.body FROM cp_overviews AS former
+    WHERE former.user_id = own.user_id AND former.section = own.section AND former.number < own.number
+    ORDER BY former.number DESC LIMIT 1), '')
+FROM cp_overviews AS own
+WHERE own.user_id = %(owner)s AND own.section = %(section)s AND own.entry_id = %(id)s
+ORDER BY own.number LIMIT 1;
+
+-- name: all_versions
+-- Every version of every overview, which nobody else changes until the end.
+SELECT section, number, body FROM cp_overviews WHERE user_id = %(owner)s
+ORDER BY section, number FOR UPDATE;
+
+-- name: alter_version
+-- A version with another text.
+UPDATE cp_overviews SET body = %(body)s, version = %(version)s, links = %(links)s::text[]
+WHERE user_id = %(owner)s AND section = %(section)s AND number = %(number)s;
+
+-- name: add_version
+-- What the overview of a section is from now on.
+INSERT INTO cp_overviews (
+    user_id, section, number, version, body, links, entry_id, after, written_at
+) VALUES (
+    %(owner)s, %(section)s, %(number)s, %(version)s, %(body)s, %(links)s::text[], %(id)s,
+    %(after)s, %(at)s
+);
+
+-- name: last_place
+-- The place of the newest entry.
+SELECT coalesce(max(place), 0) FROM cp_entries WHERE user_id = %(owner)s AND journal = 'notebook';
+
+-- name: put_end
+-- When an entry expires.
+INSERT INTO wb_times AS known (user_id, kind, ref_id, expires_at)
+VALUES (%(owner)s, 'notebook', %(id)s, %(expires)s)
+ON CONFLICT (user_id, kind, ref_id) DO UPDATE SET expires_at = excluded.expires_at;
+
+-- name: drop_end
+-- An entry expires no more.
+UPDATE wb_times SET expires_at = NULL
+WHERE user_id = %(owner)s AND kind = 'notebook' AND ref_id = %(id)s;
+
+-- name: rename_entries
+-- What was in a section is in another.
+UPDATE cp_entries SET scope = %(new)s
+WHERE user_id = %(owner)s AND journal = 'notebook' AND scope = %(old)s;
+
+-- name: rename_overviews
+-- Its overviews likewise.
+UPDATE cp_overviews SET section = %(new)s WHERE user_id = %(owner)s AND section = %(old)s;
+
+-- name: add_move
+-- A section's new name.
+INSERT INTO cp_moves (user_id, old, new) VALUES (%(owner)s, %(old)s, %(new)s);
+
+-- name: moves
+-- What sections were called, in the order of the moves.
+SELECT old, new FROM cp_moves WHERE user_id = %(owner)s ORDER BY place;
+
+-- name: successors
+-- Appended to a reading: what took the place of one, the newest first. In place of one that has expired
+-- counts what took its place.
+AND e.id IN (
+    WITH RECURSIVE later (id, is_open) AS (
+        SELECT %(id)s::text COLLATE "C", true
+        UNION
+        SELECT next.id, coalesce(ends.expires_at <= %(now)s::timestamptz, false) FROM later
+        JOIN cp_entries AS next ON next.user_id = %(owner)s AND next.journal = 'notebook'
+            AND next.supersedes = later.id AND next.supersedes <> ''
+        LEFT JOIN wb_times AS ends ON ends.user_id = %(owner)s AND ends.kind = 'notebook'
+            AND ends.ref_id = next.id
+        WHERE later.is_open)
+    SELECT id FROM later WHERE NOT is_open
+) ORDER BY e.at DESC, e.place DESC;
+
+-- name: expired_successors
+-- Appended to a reading: what took the place of one, and has expired.
+AND e.supersedes = %(id)s AND e.supersedes <> '' AND t.expires_at <= %(now)s::timestamptz ORDER BY e.id;
+
+-- name: replaced
+-- The entries of a section whose places others took, with those, newest first. Of a chain whose middle has
+-- expired both ends count.
+WITH RECURSIVE held AS (
+    SELECT e.id, e.scope, e.at, e.place, e.written_at, e.supersedes,
+        coalesce(t.expires_at <= %(now)s::timestamptz, false) AS is_over
+    FROM cp_entries AS e LEFT JOIN wb_times AS t
+        ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.id
+    WHERE e.user_id = %(owner)s AND e.journal = 'notebook'
+), taken (former, later) AS (
+    SELECT supersedes, id FROM held WHERE supersedes <> '' AND NOT is_over
+    UNION
+    SELECT gone.supersedes, taken.later FROM taken JOIN held AS gone ON gone.id = taken.former
+    WHERE gone.is_over AND gone.supersedes <> ''
+)
+SELECT old.id, old.scope, old.at, old.place, new.id, new.scope, new.at, new.place, new.written_at
+FROM taken JOIN held AS old ON old.id = taken.former JOIN held AS new ON new.id = taken.later
+WHERE NOT old.is_over
+ORDER BY new.at DESC, new.place DESC;
+
+-- name: relink
+-- What replaced one that leaves is linked to what that one had replaced.
+UPDATE cp_entries AS later SET supersedes = gone.supersedes FROM cp_entries AS gone
+WHERE gone.user_id = %(owner)s AND gone.journal = 'notebook' AND gone.id = %(id)s
+    AND later.user_id = gone.user_id AND later.journal = gone.journal AND later.supersedes = gone.id;
+
+-- name: unname
+-- No version of an overview names it as the entry that it came with.
+UPDATE cp_overviews SET entry_id = '' WHERE user_id = %(owner)s AND entry_id = %(id)s;

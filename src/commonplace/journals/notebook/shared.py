@@ -1,0 +1,217 @@
+"""Owns the notebook of a served user, whose sections and entries a database keeps.
+
+Never asks git. What only git can do - branches, a sync, a history that is rewritten - is not here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.redact import Screen
+from commonplace.journals.notebook.acts import NotebookActs
+from commonplace.journals.notebook.names import SectionAddress, parse_address, parse_section
+from commonplace.journals.notebook.sections import (
+    MOST_BACKLINKS,
+    check_depth,
+    check_page,
+    find_node,
+    no_entry,
+    no_longer,
+    no_section,
+    nodes_below,
+    sole_line,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime, tzinfo
+
+    from commonplace.core.values import Replacement
+    from commonplace.journals.notebook.format import NotebookEntry
+    from commonplace.journals.notebook.ports import NotebookStore, WritesNotebook
+    from commonplace.journals.notebook.sections import (
+        Backlinks,
+        EntryLine,
+        OverviewVersion,
+        Section,
+        TocNode,
+    )
+
+_MARK = re.compile(r"[0-9a-f][0-9a-f-]{3,63}")
+_NO_GIT = "The notebook of a served user lies in the server's database, which has no {what}."
+_EXPORT = "Take it out as a repository of your own: `commonplace export`, then import it there."
+
+
+class SharedNotebook(NotebookActs):
+    """One owner's notebook in a database that servers share; see `NotebookActs`.
+
+    What reads it raises Invalid for what no notebook has, NotFound for what this one has not, and
+    Unavailable or Denied where the database refuses.
+    """
+
+    exists = True
+
+    def __init__(
+        self,
+        store: NotebookStore,
+        *,
+        owner: str,
+        zone: tzinfo,
+        clock: Callable[[], datetime],
+        screen: Screen | None = None,
+    ) -> None:
+        super().__init__(owner=owner, clock=clock, screen=screen or Screen())
+        self.zone = zone
+        self._store = store
+
+    def close(self) -> None:
+        """Nothing is held: the connections are shared by all users."""
+
+    def read_section(self, section: str) -> Section:
+        """A section's overview, as it is now."""
+        name = parse_section(section)
+        found = self._store.find_section(name)
+        if found is None:
+            raise self.no_section(name)
+        return found
+
+    def list_versions(self, section: str) -> list[OverviewVersion]:
+        """The overview of a section and what it was before, newest first."""
+        return self._store.list_versions(self.read_section(section).name)
+
+    def list_replaced_since(
+        self, section: str, *, before: datetime | None = None
+    ) -> tuple[Replacement, ...]:
+        """Entries of a section that were replaced since its overview was written, newest first.
+
+        before: Only what was written before counts; None for all.
+        Never raises: an overview is shown without them where they cannot be read.
+        """
+        try:
+            return self._store.list_replaced_since(section, before=before)
+        except CommonplaceError:
+            return ()
+
+    def read_entry(self, address: str | SectionAddress) -> NotebookEntry:
+        """An entry by `path#<entry id>` or `path#hash`, the section's former names included.
+
+        Raises: NotFound where it has expired, too.
+        """
+        found = self.read_kept_entry(address)
+        if found.expires is None or found.expires > self.clock():
+            return found
+        raise no_longer(
+            found,
+            self.zone,
+            kept="the database",
+            remedy=f"Remove it there: `commonplace forget {found.ref}`",
+        )
+
+    def read_kept_entry(self, address: str | SectionAddress) -> NotebookEntry:
+        """The same, also where it has expired, until it is swept."""
+        wanted = parse_address(address) if isinstance(address, str) else address
+        found = self._store.find_entry(self.find_line(wanted).id)
+        if found is None:
+            raise no_entry(wanted)
+        return found
+
+    def find_line(self, address: SectionAddress) -> EntryLine:
+        """Where an address leads to, also where that has expired."""
+        mark = address.entry.lower()
+        lines = self._store.find_lines(mark) if _MARK.fullmatch(mark) else []
+        names = {address.section, self._store.current_name(address.section)}
+        return sole_line(lines, names, address)
+
+    def list_backlinks(self, section: str, entry: NotebookEntry | None = None) -> Backlinks:
+        """The texts that link to a section, or to an entry of it.
+
+        A link by a former name counts, unless another section has that name now.
+        """
+        names = self._store.names_of(section)
+        if entry is None and len(names) > 1:
+            taken = set(self.list_sections()) - {section}
+            names = [name for name in names if name not in taken]
+        entry_names = [x for x in (entry.id, entry.hash) if x] if entry else []
+        return self._store.list_backlinks(names, entry_names, length=MOST_BACKLINKS)
+
+    def list_entries(self, section: str, *, start: int = 0, length: int = 10) -> list[EntryLine]:
+        """The entries of a section, newest first, those written under its former names included."""
+        check_page(start, length)
+        name = parse_section(section)
+        found = self._store.newest(name, start=start, length=length)
+        if not found and self._store.find_section(name) is None:
+            raise self.no_section(name)
+        return found
+
+    def list_all_entries(
+        self, section: str, *, branch: str = "", start: int = 0, length: int = 10
+    ) -> list[EntryLine]:
+        """The same: there are no branches. Raises: also Invalid for a branch."""
+        if branch.strip():
+            raise no_git("branches")
+        return self.list_entries(section, start=start, length=length)
+
+    def list_sections(self) -> list[str]:
+        """Every section that there is now, by name."""
+        return self._store.list_sections()
+
+    def read_overviews(self, sections: Sequence[str]) -> dict[str, str]:
+        """The overviews of those of these sections that there are, by name."""
+        return self._store.read_overviews(sections)
+
+    def toc(self, section: str = "", *, depth: int = 1) -> tuple[TocNode, ...]:
+        """What lies below a section, or below the root, by name; so many levels of it."""
+        check_depth(depth)
+        if section.strip():
+            return self.node(section, depth=depth).subsections
+        counts = self._store.section_counts()
+        return nodes_below(self.list_sections(), counts, top="", depth=depth)
+
+    def node(self, section: str, *, depth: int) -> TocNode:
+        """A section, or a group, with so many levels of what lies below it."""
+        name = parse_section(section)
+        counts = self._store.section_counts()
+        found = find_node(name, self.list_sections(), counts, depth=depth)
+        if found is None:
+            raise self.no_section(name)
+        return found
+
+    def no_section(self, name: str) -> CommonplaceError:
+        """What to raise for a section that is not there: it may have been moved."""
+        return no_section(name, self._store.current_name(name))
+
+    def forget(
+        self, addresses: Sequence[str | SectionAddress], cut: Callable[[str], str]
+    ) -> Mapping[str, int]:
+        """Remove entries, also those that have expired, and what `cut` takes out of overviews.
+
+        Every version of every overview goes through `cut`: former ones hold former words. How many
+        `entries` and `versions` that took or changed.
+        """
+        return self._store.forget([self.read_kept_entry(x).id for x in addresses], cut)
+
+    @property
+    def _writer(self) -> WritesNotebook:
+        return self._store
+
+    def _wrote(self) -> None:
+        """Nothing follows: a database cleans up after itself."""
+
+    def _key_owner(self) -> str:
+        return self.owner
+
+    def _find_successor(self, entry_id: str) -> EntryLine | None:
+        return self._store.find_successor(entry_id)
+
+    def _list_expired_successors(self, entry_id: str) -> Sequence[str]:
+        return self._store.list_expired_successors(entry_id)
+
+    def _overviews_around(self, entry: NotebookEntry) -> tuple[str, str]:
+        return self._store.overviews_around(entry)
+
+
+def no_git(what: str) -> Invalid:
+    """What to raise for what only git can do. what: `branches`, `sync`, `remotes`."""
+    return Invalid(_NO_GIT.format(what=what), hint=_EXPORT)
