@@ -7,6 +7,7 @@ WEIGHTS := $(VENV)/.weights
 OTHER_WEIGHTS := $(VENV)/.other-weights
 CHROMA := $(VENV)/.chroma
 BROWSER := $(VENV)/.browser
+RELEASE := $(VENV)/.release
 # Programs whose files are imported, for the long tests alone: each in an environment of its own.
 IMPORTED := $(patsubst %,.tools/%/ready,jrnl basic-memory mcp-memory-service)
 # With uv where there is one, which is faster; else with the pip of the folder.
@@ -31,7 +32,7 @@ VERSION := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py 
 # Where it is set, each program that a test starts compiles the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-memory test explore test-core test-version site downloads extras chromium firefox test-npm test-browser test-long world proof check bench bench-retrieval benchmark docs examples picture docs-pictures model-wheel lock clean
+.PHONY: demo demo-memory test explore test-core test-version site downloads extras chromium firefox test-npm test-browser test-long world proof check bench bench-retrieval benchmark docs examples picture docs-pictures model-wheel release version lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -m examples.journals
@@ -101,6 +102,19 @@ docs-pictures: $(READY) $(WEIGHTS) $(BROWSER)
 # The weights as a package without dependencies, which the core depends on.
 model-wheel: $(READY) $(WEIGHTS)
 	$(BIN)/python scripts/make_model_wheel.py
+
+# All that is published, from the tagged commit, built and tried: docs/releasing.md.
+release: $(READY) $(WEIGHTS) $(RELEASE)
+	@$(BIN)/python scripts/make_release.py --address "$(ADDRESS)"
+
+# Writes the version that the next tag names: `make version VERSION=0.2.0`.
+version: $(READY)
+	@$(BIN)/python scripts/set_version.py "$(VERSION)"
+	@$(MAKE) --no-print-directory docs
+
+$(RELEASE): $(READY) requirements/release.txt
+	$(PIP) install $(INTO) --require-hashes -r requirements/release.txt
+	touch $@
 
 # `unfit` where a finished `.venv` works no longer: its Python is gone, or the folder was moved.
 UNFIT := $(if $(wildcard $(READY)),$(shell $(BIN)/python -P -c 'import commonplace, commonplace_chroma, commonplace_server, commonplace_testing' >/dev/null 2>&1 || echo unfit))
@@ -182,7 +196,7 @@ $(BROWSER): $(READY) requirements/browser.txt
 
 # What the long, npm and browser tests want from outside of .venv, and what they add to it: CI fetches the one beside `make test`.
 downloads: .tools/site/ready .tools/ready .tools/clients/ready .tools/axe/ready $(IMPORTED) chromium firefox
-extras: $(OTHER_WEIGHTS) $(CHROMA) $(BROWSER)
+extras: $(OTHER_WEIGHTS) $(CHROMA) $(BROWSER) $(RELEASE)
 
 # Installed where it may be: as root, on Debian and its like.
 chromium:
@@ -205,7 +219,7 @@ test-npm: $(READY) $(WEIGHTS) .tools/ready .tools/clients/ready
 world: $(READY) $(WEIGHTS) .tools/ready
 	$(BIN)/python scripts/run_world.py --load $(or $(LOAD),0)
 
-test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA) $(IMPORTED)
+test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA) $(RELEASE) $(IMPORTED)
 	$(BIN)/python -m pytest -m "(long or law) and not whole" --on-disk $(OPTIONS)
 
 # Everything that tries to break the product, nothing sampled; writes its counts into the page.
@@ -219,6 +233,7 @@ PINNED := --universal --generate-hashes --no-header --no-annotate --upgrade
 lock:
 	echo zensical | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/site.txt
 	uv pip compile pyproject.toml server/pyproject.toml --extra dev $(PINNED) --no-emit-package commonplace-memory --no-emit-package commonplace-model-minilm --python-version 3.11 -o requirements/dev.txt
+	printf '%s\n' twine uv | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/release.txt
 	echo jrnl | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/jrnl.txt
 	echo basic-memory | uv pip compile - $(PINNED) --python-version 3.12 $(call without,basic-memory) -o requirements/basic-memory.txt
 	@# A sqlite3 that may load extensions, which that of many Pythons may not.

@@ -1,0 +1,206 @@
+"""Builds all that is published, from the tagged commit, into `dist/`, and tries it.
+
+Publishes nothing and needs no key; never takes what is not committed. `docs/releasing.md` says
+what a person does with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
+
+import tomlkit
+from release_files import address_links, bundle_files, formula, registry_entry, write_bundle
+
+ROOT = Path(__file__).parent.parent
+DISTRIBUTIONS = (".", "server", "chroma")
+PUBLISHED = (*DISTRIBUTIONS, "models/minilm")
+
+
+class Refused(Exception):
+    """Why nothing was built, as a sentence with the next step."""
+
+
+def main() -> int:
+    """Build and check it; 2 where it is refused, 1 where a check fails."""
+    parser = argparse.ArgumentParser(prog="make release", description=__doc__)
+    parser.add_argument("--address", default="", help="where the repository lies, as https://…")
+    parser.add_argument("--out", type=Path, default=ROOT / "dist")
+    parser.add_argument("--untried", action="store_true", help="install and try nothing")
+    given = parser.parse_args()
+    try:
+        address = checked_address(given.address)
+        version = tagged_version(ROOT)
+    except Refused as exc:
+        print(exc, file=sys.stderr)
+        return 2
+    out: Path = given.out.resolve()
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    with TemporaryDirectory() as temp:
+        stage = Path(temp, "source")
+        export_commit(ROOT, stage)
+        put_address(stage, address, version)
+        build(stage, out, version, address)
+    if not given.untried:
+        with TemporaryDirectory() as temp:
+            try_it(out, version, Path(temp))
+    sums = [f"{sha256(path)}  {path.name}\n" for path in sorted(out.iterdir())]
+    (out / "SHA256SUMS").write_text("".join(sums), "utf-8")
+    print("".join(sums), end="")
+    return 0
+
+
+def checked_address(address: str) -> str:
+    """The address without a slash at its end. Raises Refused where there is none."""
+    parts = urlsplit(address)
+    has_names = parts.path.strip("/").count("/") == 1
+    if parts.scheme != "https" or not parts.netloc or not has_names:
+        said = f"{address!r} is none" if address else "none is given"
+        raise Refused(
+            f"A release names the address of its repository, and {said}: run "
+            "`make release ADDRESS=https://HOST/OWNER/NAME`."
+        )
+    return address.rstrip("/")
+
+
+def tagged_version(root: Path) -> str:
+    """The version that the commit's tag names. Raises Refused where the tree says another."""
+    tag = git(root, "describe", "--tags", "--exact-match", "--match", "v[0-9]*")
+    if not tag:
+        raise Refused("This commit has no tag such as v0.2.0: the version of a release is its tag.")
+    if git(root, "status", "--porcelain"):
+        raise Refused("Something is not committed: a release is built from a commit alone.")
+    version = tag.removeprefix("v")
+    for folder in DISTRIBUTIONS:
+        said = str(project(root / folder)["project"]["version"])
+        if said != version:
+            raise Refused(
+                f"The tag says {version}, {Path(folder, 'pyproject.toml')} {said}: run "
+                f"`make version VERSION={version}`, commit, and move the tag."
+            )
+    return version
+
+
+def git(root: Path, *words: str) -> str:
+    """What git says; empty where it fails."""
+    done = subprocess.run(
+        ["git", *words],  # noqa: S607  the machine's own git
+        cwd=root,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def export_commit(root: Path, stage: Path) -> None:
+    """Lay the files of the commit into a folder."""
+    packed = subprocess.run(
+        ["git", "archive", "HEAD"],  # noqa: S607  the machine's own git
+        cwd=root,
+        check=True,
+        capture_output=True,
+    ).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as files:
+        files.extractall(stage, filter="data")
+
+
+def project(folder: Path) -> tomlkit.TOMLDocument:
+    """The metadata of a distribution, which keeps its form."""
+    return tomlkit.parse((folder / "pyproject.toml").read_text("utf-8"))
+
+
+def put_address(stage: Path, address: str, version: str) -> None:
+    """Name the address in all metadata, and make the links of each package's page absolute."""
+    for folder in PUBLISHED:
+        place = stage / folder
+        held = project(place)
+        held["project"]["urls"] = {
+            "Homepage": address,
+            "Documentation": f"{address}/blob/v{version}/README.md",
+            "Changelog": f"{address}/blob/v{version}/CHANGELOG.md",
+            "Issues": f"{address}/issues",
+        }
+        held.get("tool", {}).pop("uv", None)  # names folders of a clone
+        (place / "pyproject.toml").write_text(tomlkit.dumps(held), "utf-8")
+        page = place / "README.md"
+        text = address_links(page.read_text("utf-8"), f"{address}/blob/v{version}", folder)
+        if folder == ".":
+            name = registry_entry(version, address)["name"]
+            text = f"<!-- mcp-name: {name} -->\n\n{text}"
+        page.write_text(text, "utf-8")
+
+
+def build(stage: Path, out: Path, version: str, address: str) -> None:
+    """Every file that is published."""
+    for folder in DISTRIBUTIONS:
+        run("-m", "hatchling", "build", "-d", str(out), folder=stage / folder)
+    run(str(stage / "scripts/make_model_wheel.py"), str(out), folder=stage)
+    run("-m", "twine", "check", "--strict", *map(str, sorted(out.iterdir())), folder=stage)
+    source = next(out.glob("commonplace_memory-*.tar.gz"))
+    write_json(out / "server.json", registry_entry(version, address))
+    (out / "commonplace-memory.rb").write_text(
+        formula(version, address, source.name, sha256(source)), "utf-8"
+    )
+    write_bundle(out / f"commonplace-{version}.mcpb", bundle_files(stage, version, address))
+    for deployed in (stage / "server/deploy").iterdir():
+        shutil.copyfile(deployed, out / deployed.name)
+
+
+def try_it(out: Path, version: str, home: Path) -> None:
+    """Install it as a newcomer does, by uvx from these files, and ask a question by meaning."""
+    uvx = str(Path(sys.executable).with_name("uvx"))
+    environ = {
+        **{x: y for x, y in os.environ.items() if not x.startswith(("COMMONPLACE", "XDG_"))},
+        "HOME": str(home),
+        "UV_FIND_LINKS": str(out),
+        "UV_PYTHON": sys.executable,
+    }
+    fresh = ("--refresh-package", "commonplace-memory")
+    command = (uvx, *fresh, f"commonplace-memory=={version}")
+
+    def ask(*words: str) -> str:
+        done = subprocess.run(
+            [*command, *words], cwd=home, env=environ, check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
+    ask("log", "We paid the boatman in coins")
+    found = ask("recall", "what did the ferry cost")
+    if "boatman" not in found:
+        raise SystemExit(f"What was written is not found by meaning:\n{found}")
+    print("Installed by uvx from these files; the second command answered by meaning.")
+
+
+def run(*words: str, folder: Path) -> None:
+    """Run a program of this Python in a folder; what it prints only where it fails."""
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, check=False, capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(words)} failed:\n{done.stdout}{done.stderr}")
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write it as people read it."""
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", "utf-8")
+
+
+def sha256(path: Path) -> str:
+    """The hash of a file, in hex."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
