@@ -188,6 +188,10 @@ class ChroniclePostgres:
         """A token that changes with every change; reads the outbox, and no entry."""
         return self._rows.mark()
 
+    def changed_since(self, mark: str | None) -> list[str] | None:
+        """The ids of all that changed after a mark; None for a mark that says not."""
+        return self._rows.changed_since(mark)
+
     def _add(self, draft: EventDraft, unless: UnlessSaid | None) -> tuple[Event, bool]:
         with self._rows.writing() as conn:
             if unless is not None:

@@ -5,6 +5,7 @@ Never writes.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -42,6 +43,23 @@ class SharedChronicleSource:
             return f"unreadable {exc.message}"
 
     def scan(self, since: Since) -> Iterator[Change]:
+        """Puts and drops of what changed since, the last change first; else of all that differs."""
+        changed = self._store.changed_since(since.mark)
+        if changed is None:
+            yield from self._everything(since)
+            return
+        ids = iter(changed)
+        while batch := list(islice(ids, _AT_ONCE)):
+            found = {event.id: event for event in self._store.get_many(batch)}
+            for each in batch:
+                ref = f"{JOURNAL}:{each}"
+                known, event = since.stamps(ref).get(ref), found.get(each)
+                if event is not None and known != event.stamp:
+                    yield Put(doc_of(event, self._zone))
+                elif event is None and known is not None:
+                    yield Drop(ref)
+
+    def _everything(self, since: Since) -> Iterator[Change]:
         """Puts of what is new or altered, newest first, then drops; reads every entry."""
         known = since.stamps(f"{JOURNAL}:")
         seen: set[str] = set()

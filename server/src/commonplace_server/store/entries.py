@@ -32,6 +32,9 @@ SERIES = "entries"
 """The name of those migrations, which lie in `store/migrations`."""
 
 _PACKAGE = "commonplace_server.store"
+_MARK_PARTS = 3
+_LATE_S = 600
+"""More than a transaction may take, and than the clocks of two nodes may differ."""
 
 
 class EntryRow(NamedTuple):
@@ -132,8 +135,21 @@ class EntryRows:
     def mark(self) -> str:
         """A token that changes with every change; reads the outbox, and no entry."""
         with self.reading() as conn:
-            ((count, changes),) = self.ask(conn, "mark").fetchall()
-        return f"{count}:{changes}"
+            (parts,) = self.ask(conn, "mark").fetchall()
+        return ":".join(map(str, parts))
+
+    def changed_since(self, mark: str | None) -> list[str] | None:
+        """The ids of all that changed after a mark, gone ones too; None for a mark that says not.
+
+        With them some that changed shortly before: a change has the time at which its transaction
+        began, and may be seen only when that ends.
+        """
+        second = (mark or "").rpartition(":")[2]
+        if (mark or "").count(":") != _MARK_PARTS - 1 or not second.isdecimal():
+            return None
+        with self.reading() as conn:
+            rows = self.ask(conn, "changed", second=max(int(second) - _LATE_S, 0))
+            return [str(row[0]) for row in rows]
 
 
 def _sent(row: EntryRow) -> dict[str, object]:

@@ -62,6 +62,12 @@ SELECT ref_id FROM wb_outbox
 WHERE user_id = %(owner)s AND kind = %(journal)s AND ref_id = ANY (%(ids)s::text[]) AND gone;
 
 -- name: mark
--- How many there are and were, and how often they changed.
-SELECT count(*), coalesce(sum(changes), 0)
+-- How many there are and were, how often they changed, and the second of the last change.
+SELECT count(*), coalesce(sum(changes), 0), coalesce(floor(extract(epoch FROM max(at))), 0)::bigint
 FROM wb_outbox WHERE user_id = %(owner)s AND kind = %(journal)s;
+
+-- name: changed
+-- Those that changed from a second on, the last change first.
+SELECT ref_id FROM wb_outbox
+WHERE user_id = %(owner)s AND kind = %(journal)s AND at >= to_timestamp(%(second)s)
+ORDER BY at DESC, ref_id;
