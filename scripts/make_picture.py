@@ -1,4 +1,4 @@
-"""Draws `docs/terminal.svg`, the picture of the README, from what real commands print.
+"""Draws `docs/terminal.svg`, the picture of the tutorial, from what real commands print.
 
 `--check` writes nothing and says whether the picture is still that, but for times and ids, which
 are those of the run.
