@@ -381,7 +381,7 @@ def test_a_client_finds_where_to_sign_in_and_is_let_in(provider, words_only):
         facts = described.json()
         assert facts["resource"] == AUDIENCE
         assert facts["authorization_servers"] == [provider]
-        assert {"read", "write", "toolset:recall"} <= {*facts["scopes_supported"]}
+        assert facts["scopes_supported"] == ["read", "write"]
         ann, bob = signed(iss=provider), signed(iss=provider, sub="bob")
         written = post(ann, "process_thoughts", feelings="Glad of the new garden.")
         assert written.status_code == 200, written.text

@@ -22,7 +22,7 @@ class ProtectedResource(Struct, frozen=True, kw_only=True):
         address: Where users reach the server, with no `/` at its end.
         path: Where it speaks MCP.
         issuer: The identity provider.
-        scopes: What a client may ask it for.
+        scopes: What a client asks it for: it asks for all of them, so none of few tools is here.
     """
 
     address: str
@@ -44,7 +44,8 @@ class ProtectedResource(Struct, frozen=True, kw_only=True):
     @property
     def challenge(self) -> str:
         """What a refusal adds, so that a client finds out where to sign in."""
-        return f'resource_metadata="{self.address}{WELL_KNOWN}{self.path}"'
+        where = f"{self.address}{WELL_KNOWN}{self.path}"
+        return f'resource_metadata="{where}", scope="{" ".join(self.scopes)}"'
 
     def is_asked(self, method: str, path: str) -> bool:
         """Whether a request asks for the description."""

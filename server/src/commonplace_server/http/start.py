@@ -128,7 +128,7 @@ def _start(
             find_database=find_database,
             metrics=Metrics(partial(_measured, [partial(measure_apps, apps), *measures])),
             accesses=_accesses(served, state.tokens, apps.shared),
-            **_provider(settings, offer),
+            **_provider(settings),
         ).run(where, ready=ready)
 
 
@@ -155,7 +155,7 @@ def _shared_state(settings: Settings) -> Iterator[_State]:
         yield _State(tokens, sessions, tasks)
 
 
-def _provider(settings: Settings, offer: Offer) -> dict[str, Any]:
+def _provider(settings: Settings) -> dict[str, Any]:
     """The identity provider that is named, and what the server says of it. Raises: Invalid."""
     serve = settings.serve
     if serve.issuer is None:
@@ -165,7 +165,7 @@ def _provider(settings: Settings, offer: Offer) -> dict[str, Any]:
             "The identity provider has no address to make tokens for.",
             hint="Set serve.address to where users reach this server, as https://memory.example.org.",
         )
-    from commonplace_server.http.issuer import TOOLSET, Issuer, fetch_json
+    from commonplace_server.http.issuer import Issuer, fetch_json
     from commonplace_server.http.resource import ProtectedResource
 
     return {
@@ -181,7 +181,7 @@ def _provider(settings: Settings, offer: Offer) -> dict[str, Any]:
             address=serve.address,
             path=PATH,
             issuer=serve.issuer,
-            scopes=(*SCOPES, *(f"{TOOLSET}{name}" for name in offer.toolsets)),
+            scopes=SCOPES,
         ),
     }
 

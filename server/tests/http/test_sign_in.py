@@ -1,0 +1,146 @@
+"""The official client signs in at a real identity provider, as a person does in a browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import urllib.parse
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.auth import OAuthClientProvider
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
+from server.tests.http_world import HttpServer
+from tests.doors.npm import MODULES, PROGRAMS, needs_npm
+from tests.patience import PATIENCE_S
+
+from commonplace_server.scope import STRUCTURED_HEADER
+
+pytestmark = needs_npm
+
+BACK = "http://127.0.0.1/back"
+
+
+@contextmanager
+def provided(resource):
+    """A real identity provider that makes tokens for a server; its address."""
+    script = Path(__file__).with_name("identity_provider.mjs")
+    with subprocess.Popen(
+        [PROGRAMS / "node", script, MODULES, resource],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=dict(os.environ),
+    ) as process:
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+class Kept:
+    """Where the client keeps what it was given."""
+
+    def __init__(self):
+        self.tokens = self.client = None
+
+    async def get_tokens(self):
+        """The tokens of an earlier sign-in."""
+        return self.tokens
+
+    async def set_tokens(self, tokens):
+        """Keep those of this one."""
+        self.tokens = tokens
+
+    async def get_client_info(self):
+        """What the provider knows the client by."""
+        return self.client
+
+    async def set_client_info(self, client):
+        """Keep that."""
+        self.client = client
+
+
+class Browser:
+    """A person who signs in under a name and agrees to what is asked."""
+
+    def __init__(self, name):
+        self.name = name
+        self.came_back = ""
+
+    async def opens(self, url):
+        """Go through the provider's pages until it sends back to the client."""
+        async with httpx2.AsyncClient(timeout=PATIENCE_S) as web:
+            answer = await web.get(url)
+            while not (answer.has_redirect_location and self._is_back(answer)):
+                if answer.has_redirect_location:
+                    answer = await web.get(self._next(answer))
+                    continue
+                action = re.search(r'action="([^"]+)"', answer.text)[1]
+                prompt = re.search(r'name="prompt" value="([^"]+)"', answer.text)[1]
+                typed = {"prompt": prompt, "login": self.name, "password": "any"}
+                place = urllib.parse.urljoin(str(answer.url), action)
+                answer = await web.post(place, data=typed)
+            self.came_back = answer.headers["location"]
+
+    async def comes_back(self):
+        """What the provider sent along."""
+        said = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.came_back).query))
+        return AuthorizationCodeResult(code=said["code"], state=said["state"], iss=said.get("iss"))
+
+    def _next(self, answer):
+        return urllib.parse.urljoin(str(answer.url), answer.headers["location"])
+
+    def _is_back(self, answer):
+        return answer.headers["location"].startswith(BACK)
+
+
+def signs_in(url, name):
+    """What the official client is given as somebody: HTTP with a way to sign in."""
+    browser = Browser(name)
+    return OAuthClientProvider(
+        server_url=url,
+        client_metadata=OAuthClientMetadata(client_name="a client", redirect_uris=[BACK]),
+        storage=Kept(),
+        redirect_handler=browser.opens,
+        callback_handler=browser.comes_back,
+    )
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_the_official_client_finds_the_provider_and_signs_in(words_only, mode):
+    """It is refused, registers, sends its person to the provider, and has that person's journals."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+
+    async def call(who, tool, **arguments):
+        auth = signs_in(f"{address}/mcp", who)
+        headers = {STRUCTURED_HEADER: "1"}
+        async with httpx2.AsyncClient(auth=auth, headers=headers, timeout=PATIENCE_S) as http:
+            transport = streamable_http_client(f"{address}/mcp", http_client=http)
+            async with Client(transport, mode=mode) as client:
+                tools = {tool.name for tool in (await client.list_tools()).tools}
+                assert "process_thoughts" in tools
+                return (await client.call_tool(tool, arguments)).structured_content
+
+    async def scenario():
+        written = await call("ann", "process_thoughts", feelings="Glad of the new garden.")
+        assert written["refs"][0].startswith("private:user/")
+        assert len((await call("ann", "recall", query="garden"))["results"]) == 1
+        assert (await call("bob", "recall", query="garden"))["results"] == []
+
+    environ = {"COMMONPLACE_SERVE_ADDRESS": address}
+    with (
+        provided(f"{address}/mcp") as issuer,
+        HttpServer(http=f"127.0.0.1:{port}", COMMONPLACE_SERVE_ISSUER=issuer, **environ),
+    ):
+        anyio.run(scenario)
