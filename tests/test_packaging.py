@@ -11,7 +11,12 @@ import pytest
 ROOT = Path(__file__).parent.parent
 BESIDE = {name: f"commonplace_{name}" for name in ("server", "chroma", "testing")}
 PACKAGES = {".": "commonplace", **BESIDE}
-IMPORTED = {"pyyaml": {"yaml"}, "markdown-it-py": {"markdown_it"}, "backports.zstd": {"backports"}}
+IMPORTED = {
+    "pyyaml": {"yaml"},
+    "pyjwt": {"jwt"},
+    "markdown-it-py": {"markdown_it"},
+    "backports.zstd": {"backports"},
+}
 """What is imported of a distribution, where that is not its name."""
 OURS = {"commonplace-memory"}
 ONLY_DATA = {"tzdata", "commonplace-model-minilm"}
