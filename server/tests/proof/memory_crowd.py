@@ -214,9 +214,12 @@ OF_NO_USER = (
 
 
 def rows_without_user(url):
-    """Rows of any guarded table that a session sees that names nobody."""
+    """Rows that a session sees that names nobody, of any guarded table that its role may read."""
     with psycopg.connect(url, autocommit=True) as conn:
-        tables = conn.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        tables = conn.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+            " AND relkind = 'r' AND has_table_privilege(oid, 'SELECT')"
+        )
         names = [name for (name,) in tables.fetchall() if name not in OF_NO_USER]
         return {
             name: count
