@@ -312,7 +312,7 @@ def parse_content(text: str) -> str:
         raise Invalid(
             f"Invalid content: {len(text):,} characters.", hint="Use at most 1 MB an entry."
         )
-    return well_formed(text)
+    return well_formed(text).replace("\0", "\ufffd")
 
 
 _METADATA = json.JSONEncoder(ensure_ascii=False, sort_keys=True, allow_nan=False)

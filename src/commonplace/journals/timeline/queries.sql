@@ -385,8 +385,9 @@ SELECT EXISTS (
 -- Whether an entry is shown in a span, or a rollup of a level that one of `level` is made from.
 WITH levels (number) AS (VALUES (0), (1), (2), (4))
 SELECT EXISTS (
-    SELECT 1 FROM levels CROSS JOIN journal_entries AS e ON e.rollup_level = levels.number
-    WHERE levels.number < :level AND e.timestamp >= :period_start AND e.timestamp < :period_end
+    SELECT 1 FROM levels CROSS JOIN journal_entries AS e
+    WHERE e.rollup_level = levels.number AND levels.number < :level
+      AND e.timestamp >= :period_start AND e.timestamp < :period_end
       AND e.status = 'active' AND e.content <> '' AND e.entry_type <> 'profile_snapshot'
 ) OR EXISTS (SELECT 1 FROM fed WHERE timestamp >= :period_start AND timestamp < :period_end);
 

@@ -1,0 +1,262 @@
+"""Owns one user's timeline on Postgres: its questions are asked here, as the file's are there.
+
+Never reads a row of another user, and files nothing: a trigger writes the outbox, in the
+transaction of each change. Which questions there are, and what follows from an answer, is the
+timeline's own; who writes holds the user's row of `cp_timelines`, as who writes to a file holds
+its lock.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import render_time
+from commonplace.core.expiring import is_revealed
+from commonplace.core.owner_folders import parse_owner
+from commonplace.db.queries import read_queries
+from commonplace.journals.timeline import queries as timeline
+from commonplace.journals.timeline.entry import MEMORY_TYPE, SUPERSEDES, id_of, unpack_id
+from commonplace_server.postgres.database import statement
+from commonplace_server.postgres.text_lists import Texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from psycopg import Cursor, sql
+
+    from commonplace.core.clock import Clock
+    from commonplace_server.postgres.database import Connection, Postgres
+
+_ROWS_OF = (
+    *("journal_entries", "rollups", "rollup_sources", "dirty", "tombstones"),
+    *("expired", "fed", "fed_marks", "series"),
+)
+"""The names under which the timeline's questions know its rows: a query of ours for each."""
+
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
+_WITH = re.compile(r"WITH (?:RECURSIVE )?")
+_BOUNDS = frozenset({"start", "after", "after_end", "timestamp"})
+_ENDS = {"": "-infinity", "~": "infinity"}
+"""What a bound is that stands before every time, or after."""
+
+_log = logging.getLogger(f"commonplace.{__name__}")
+
+
+@cache
+def _own() -> Mapping[str, str]:
+    return read_queries("commonplace_server.store", "timeline.sql")
+
+
+@cache
+def query(name: str) -> sql.SQL:
+    """A question for the driver: in our own words, or in the timeline's over our rows."""
+    own = _own()
+    text = own.get(name)
+    if text is None:
+        text = _PARAMETER.sub(r"%(\1)s", timeline.sql()[name].replace("%", "%%"))
+    rows = [
+        f"{each} AS NOT MATERIALIZED ({own[each].rstrip().rstrip(';')})"
+        for each in _ROWS_OF
+        if re.search(rf"\b(?:FROM|JOIN) {each}\b", text)
+    ]
+    if rows:
+        rest = f", {text[begun.end() :]}" if (begun := _WITH.match(text)) else f" {text}"
+        text = f"WITH RECURSIVE {', '.join(rows)}{rest}"
+    return statement(text)
+
+
+class PostgresRows:
+    """One use of a user's timeline; see `ports.TimelineRows`.
+
+    Args:
+        hidden: The numbers of what no reader may see.
+    """
+
+    def __init__(self, conn: Connection, owner: str, hidden: list[int]) -> None:
+        self._conn = conn
+        self._base = {"owner": owner, "hidden": hidden}
+
+    def run(self, question: str, values: Mapping[str, Any] | tuple[()] = (), /) -> PostgresAnswer:
+        """Ask a question by its name; see the port."""
+        asked = {**self._base, **_as_sent(question, dict(values))}
+        return PostgresAnswer(self._conn.execute(query(question), asked))
+
+    def run_each(self, question: str, values: Iterable[Mapping[str, Any]], /) -> None:
+        """Ask the same with each of these; see the port."""
+        with self._conn.pipeline():
+            for each in values:
+                self.run(question, each)
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        """Nobody writes to this timeline until the use ends; see the port."""
+        self._conn.execute(query("open_shared"), self._base)
+        return nullcontext()
+
+
+class PostgresAnswer:
+    """What a question was answered, in the values that the file would give; see `ports`."""
+
+    __slots__ = ("_cursor", "rowcount")
+
+    def __init__(self, cursor: Cursor[tuple[Any, ...]]) -> None:
+        self._cursor = cursor
+        self.rowcount = cursor.rowcount
+
+    @property
+    def lastrowid(self) -> int | None:
+        """The number of what was added; see the port."""
+        row = self._cursor.fetchone()
+        return None if row is None else int(row[0])
+
+    def fetchone(self) -> Any:
+        """The next row; see the port."""
+        row = self._cursor.fetchone()
+        return None if row is None else _as_read(row)
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left; see the port."""
+        return [*map(_as_read, self._cursor.fetchall())]
+
+    def __iter__(self) -> Iterator[Any]:
+        """The rows that are left; see the port."""
+        return map(_as_read, self._cursor)
+
+
+class _Used(threading.local):
+    """The use that this thread is in, which all that it asks meanwhile is part of."""
+
+    rows: PostgresRows | None = None
+
+
+class TimelinePostgres:
+    """One user's timeline in a database that all users share; implements `ports.TimelineStore`.
+
+    Thread-safe.
+
+    Args:
+        database: Shared by all users of the process; its owner closes it.
+        clock: By which entries have expired, which no reader sees.
+    """
+
+    def __init__(self, database: Postgres, *, owner: str, clock: Clock) -> None:
+        self._database = database
+        self._owner = parse_owner(owner)
+        self._clock = clock
+        self._used = _Used()
+
+    @property
+    def exists(self) -> bool:
+        """Whether the user has a timeline; see the port."""
+        with self.reading() as rows:
+            return rows is not None
+
+    @contextmanager
+    def reading(self) -> Iterator[PostgresRows | None]:
+        """A use that only reads, part of the one this thread is in; see the port."""
+        if self._used.rows is not None:
+            yield self._used.rows
+            return
+        with self._database.owner_transaction(self._owner, commit="soon") as conn:
+            asked = {"owner": self._owner, "present": self._clock()}
+            found = conn.execute(query("open"), asked).fetchone()
+            if found is None:
+                yield None
+                return
+            hidden: list[int] = []
+            if found[0] and not is_revealed():
+                hidden = [seq for (seq,) in conn.execute(query("hidden"), asked)]
+            with self._using(PostgresRows(conn, self._owner, hidden)) as rows:
+                yield rows
+
+    @contextmanager
+    def writing(self) -> Iterator[PostgresRows]:
+        """A use in which nobody else writes to this timeline; see the port."""
+        with self._database.owner_transaction(self._owner) as conn:
+            asked = {"owner": self._owner}
+            if conn.execute(query("hold"), asked).fetchone() is None:
+                conn.execute(query("begin"), asked)
+                conn.execute(query("hold"), asked)
+            with self._using(PostgresRows(conn, self._owner, [])) as rows:
+                yield rows
+
+    @contextmanager
+    def _using(self, rows: PostgresRows) -> Iterator[PostgresRows]:
+        before, self._used.rows = self._used.rows, rows
+        try:
+            yield rows
+        finally:
+            self._used.rows = before
+
+    def ask(self, question: str, /, **values: object) -> list[tuple[Any, ...]]:
+        """The rows of one question; see the port."""
+        with self.reading() as rows:
+            return [] if rows is None else rows.run(question, values).fetchall()
+
+    def is_erasing(self) -> bool:
+        """Never: what is deleted is the worker's to vacuum; see the port."""
+        return False
+
+    def erase(self) -> None:
+        """Nothing: as above."""
+
+    def compact(self) -> None:
+        """Nothing: as above."""
+
+    def log(self, **facts: object) -> None:
+        """A line of the server's log; see the port."""
+        _log.debug("Rolled up: %s", json.dumps(facts, ensure_ascii=False))
+
+    def close(self) -> None:
+        """Nothing is held: the connections are shared by all users."""
+
+
+def _as_sent(question: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Values as Postgres takes them, with what its rows have of their own."""
+    for name, value in values.items():
+        if isinstance(value, str):
+            end = _ENDS.get(value) if name in _BOUNDS else None
+            values[name] = end or value.replace("\0", "\ufffd")
+    if isinstance(packed := values.get("id"), bytes):
+        values["id"] = unpack_id(packed).replace("\0", "\ufffd")
+    for name in _LISTS.get(question, ()):
+        texts = json.loads(values[name]) if values[name] else []
+        values[name] = texts if name == "levels" else Texts(texts)
+    if question in {"add", "update"}:
+        values |= _columns_of(values["metadata"])
+    return values
+
+
+_LISTS: Mapping[str, tuple[str, ...]] = {
+    "range": ("types",),
+    "list_above": ("ids", "refs"),
+    "upgradable": ("levels",),
+    "count_upgradable": ("levels",),
+}
+"""The values that are lists, as JSON, by the question."""
+
+
+def _columns_of(metadata: str) -> dict[str, object]:
+    """What has columns of its own of an entry's metadata."""
+    known = json.loads(metadata)
+    former, kind = known.get(SUPERSEDES), known.get(MEMORY_TYPE)
+    is_ref = isinstance(former, str) and former.startswith("timeline:")
+    return {
+        "supersedes": id_of(former).replace("\0", "\ufffd") if is_ref else "",
+        "tags": Texts([kind.replace("\0", "\ufffd")] if isinstance(kind, str) else []),
+    }
+
+
+def _as_read(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row with its times as the file has them."""
+    return tuple(
+        render_time(value.astimezone(UTC)) if isinstance(value, datetime) else value
+        for value in row
+    )
