@@ -31,7 +31,8 @@ def plain_environment(monkeypatch):
 
 def start(command, **env):
     """A client that runs beside us, with our command on its path."""
-    beside = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ours, path = str(Path(sys.executable).parent), os.environ["PATH"]
+    beside = path if ours in path.split(os.pathsep) else f"{ours}{os.pathsep}{path}"
     return subprocess.Popen(
         [str(word) for word in command],
         env={**os.environ, "PATH": beside, **env},

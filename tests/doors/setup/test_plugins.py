@@ -51,7 +51,8 @@ def bare_environment(monkeypatch, tmp_path):
     uvx.write_text(f"""#!/bin/sh\n[ "$1" = --offline ] && shift\n[ "$1" = {program.name} ] || exit 1
 shift\nexec {program} "$@"\n""")
     uvx.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{uvx.parent}{os.pathsep}{os.environ['PATH']}")
+    before_a_real_one = [str(uvx.parent), str(program.parent), os.environ["PATH"]]
+    monkeypatch.setenv("PATH", os.pathsep.join(before_a_real_one))
 
 
 def transcripts(client):
