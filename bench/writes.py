@@ -45,7 +45,8 @@ def write_figure(home: Home, *, entries: int, repetitions: int) -> Figure:
             began = time.perf_counter()
             answer = write({"reflections": text})
             took.append((time.perf_counter() - began) * 1000)
-            assert not answer.facts["notes"], answer.facts["notes"]
+            others = [x for x in answer.facts["notes"] if not x.startswith("May replace")]
+            assert not others, others
             refs += answer.facts["refs"]
         database.close()
         for ref in refs:
