@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 
+import httpx2
 import psycopg
 import pytest
-from server.tests.http_world import HttpServer, Raw, home, token_for
+from server.tests.http_world import HttpServer, Raw, home, revoke, token_for
 from tests.doors.terminal import facts, run
 from tests.patience import until
 
+from commonplace.config.settings import parse_setting
 from commonplace.core.clock import utc_now
 from commonplace_server.tokens import TokenFile, id_of
 
@@ -212,6 +215,44 @@ def test_a_session_that_began_on_one_server_goes_on_at_another(other, database):
             assert [each.call("list_entries").status_code for each in (one, two)] == [404, 404]
             assert again.end() == 0
         assert first.end() == 0
+
+
+def test_a_browser_that_signed_in_at_one_server_goes_on_at_another():
+    """Its forms, what its next page says and its leaving count at both; a revoked token's at none."""
+    token = token_for("ann", toolsets=parse_setting("toolsets", "all"))
+    named = ("--allow-host", "memory.example.org")
+    with serve(*named) as first, serve(*named) as second, httpx2.Client() as http:
+        cookies = ""
+
+        def ask(server, method, path, **data):
+            headers = {"host": "memory.example.org", "cookie": cookies}
+            if method == "POST":
+                headers["origin"] = "http://memory.example.org"
+            url = f"{server.base}/web{path}"
+            return http.request(method, url, headers=headers, data=data or None)
+
+        def sign_in(server):
+            entered = ask(server, "POST", "/enter", key=token)
+            assert entered.status_code == 303, entered.text
+            return entered.headers["set-cookie"].partition(";")[0]
+
+        cookies = sign_in(first)
+        http.cookies.clear()
+        page = ask(second, "GET", "/")
+        assert page.status_code == 200
+        csrf = re.search(r'name="csrf" value="([^"]+)"', page.text)[1]
+        done = ask(first, "POST", "/written", csrf=csrf, do="write", text="the quokka gate is open")
+        assert done.status_code == 303, done.text
+        assert "quokka gate" in ask(second, "GET", "/").text
+        assert ask(second, "POST", "/written", csrf="x", do="write", text="y").status_code == 403
+        assert ask(second, "POST", "/leave", csrf=csrf).status_code == 200
+        assert ask(first, "GET", "/").status_code == 401
+        cookies = sign_in(second)
+        assert ask(first, "GET", "/").status_code == 200
+        revoke(token)
+        until(lambda: ask(first, "GET", "/").status_code == 401, "the revocation to hold")
+        assert ask(second, "GET", "/").status_code == 401
+        assert [each.end() for each in (first, second)] == [0, 0]
 
 
 def test_a_token_is_one_on_every_server(other, database, monkeypatch):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from commonplace.core.redact import Screen
     from commonplace.doors.owner_apps import OwnerApps
     from commonplace.doors.web.application import AnsweredPage
-    from commonplace.doors.web.guard import PageLimits
+    from commonplace.doors.web.guard import KeepsVisitors, PageLimits
     from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.tokens import ReadsTokens, Token
 
@@ -97,6 +97,7 @@ def pages_for_tokens(
     limits: PageLimits,
     is_stopping: Callable[[], bool],
     observers: Sequence[ObservesCalls] = (),
+    visitors: KeepsVisitors | None = None,
 ) -> WebApplication:
     """The ASGI application of the pages below a prefix.
 
@@ -111,6 +112,7 @@ def pages_for_tokens(
         limits: The limits on one owner's use of the pages.
         is_stopping: Whether the server is stopping.
         observers: Learn of each page that was answered.
+        visitors: The browsers that all servers of a database know; None for those of this one.
     """
 
     def answered(page: AnsweredPage) -> None:
@@ -136,4 +138,5 @@ def pages_for_tokens(
         limits=limits,
         is_stopping=is_stopping,
         answered=answered,
+        visitors=visitors,
     )

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import EncoderSlot
     from commonplace.core.redact import Screen
     from commonplace.doors.uvicorn_server import Server
+    from commonplace.doors.web.guard import KeepsVisitors
     from commonplace.verbs.toolset import Toolset
     from commonplace_server.http.address import ListenAddress
     from commonplace_server.http.calls import ObservesCalls
@@ -127,6 +128,7 @@ class HttpDoor:
         sessions: What all servers of a database know of sessions; None for one that is alone.
         issuer: The identity provider whose tokens are let in as well; None for none.
         resource: What the server says of itself to clients that sign in there.
+        visitors: Likewise of browsers.
     """
 
     def __init__(
@@ -148,6 +150,7 @@ class HttpDoor:
         sessions: KeepsSessions | None = None,
         issuer: Issuer | None = None,
         resource: ProtectedResource | None = None,
+        visitors: KeepsVisitors | None = None,
     ) -> None:
         self._issuer = issuer
         self._resource = resource
@@ -161,6 +164,7 @@ class HttpDoor:
         self._toolsets = shared.toolsets
         self._tokens = tokens
         self._sessions = sessions
+        self._visitors = visitors
         self._asking = anyio.CapacityLimiter(_ASKING)
         self._offer = offer
         self._screen = screen
@@ -281,6 +285,7 @@ class HttpDoor:
                         ),
                         is_stopping=is_stopping,
                         observers=self._observers,
+                        visitors=self._visitors,
                     )
                 )
             await made[0](scope, receive, send)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from commonplace.app.process import ProcessContext
     from commonplace.config.table import ServeSettings, Settings
+    from commonplace.doors.web.guard import KeepsVisitors
     from commonplace_server.http.address import ListenAddress
     from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.http.gate import ToMetrics
@@ -113,6 +114,7 @@ def _start(
             sample=sample,
             tokens=state.tokens,
             sessions=state.sessions,
+            visitors=state.visitors,
             offer=offer,
             screen=apps.shared.screen,
             structured=settings.structured,
@@ -137,6 +139,7 @@ class _State(NamedTuple):
 
     tokens: ReadsTokens
     sessions: KeepsSessions | None = None
+    visitors: KeepsVisitors | None = None
     tasks: Sequence[BackgroundTask] = ()
 
 
@@ -147,12 +150,13 @@ def _shared_state(settings: Settings) -> Iterator[_State]:
         yield _State(TokenFile(settings.home, clock=utc_now))
         return
     from commonplace_server.state.sessions import SessionDatabase
+    from commonplace_server.state.visitors import VisitorDatabase
     from commonplace_server.wiring.tokens import open_served_tokens
 
     limits = _limits(settings.serve)
     with open_served_tokens(settings) as (tokens, database, tasks):
         sessions = SessionDatabase(database, most=limits.sessions, idle_s=limits.session_idle_s)
-        yield _State(tokens, sessions, tasks)
+        yield _State(tokens, sessions, VisitorDatabase(database), tasks)
 
 
 def _provider(settings: Settings) -> dict[str, Any]:

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.core.redact import Screen
     from commonplace.doors.owner_apps import OwnerApps
-    from commonplace.doors.web.guard import Entrance
+    from commonplace.doors.web.guard import Entrance, KeepsVisitors
 
 _log = logging.getLogger(__name__)
 
@@ -143,7 +143,10 @@ class WebApplication:
         limits: How many requests and streams one owner may have, and how large a form may be.
         is_stopping: Whether the server is stopping, so that open streams end.
         answered: Called with each page that was answered, in the thread that made it.
+        visitors: Who was let in; None for browsers of this process alone.
     """
+
+    _asking: anyio.CapacityLimiter | None = None
 
     def __init__(
         self,
@@ -158,6 +161,7 @@ class WebApplication:
         limits: PageLimits = NO_LIMITS,
         is_stopping: Callable[[], bool] = lambda: False,
         answered: Callable[[AnsweredPage], None] = lambda _page: None,
+        visitors: KeepsVisitors | None = None,
     ) -> None:
         self._apps = apps
         self._entrance = entrance
@@ -169,10 +173,9 @@ class WebApplication:
         self._limits = limits
         self._is_stopping = is_stopping
         self._answered = answered
-        self._visitors = Visitors()
+        self._visitors: KeepsVisitors = Visitors() if visitors is None else visitors
         self._marks = LiveMarks(apps)
         self._limiter: anyio.CapacityLimiter | None = None
-        self._asking: anyio.CapacityLimiter | None = None
         self._last_answer = time.monotonic()
         self.first_answer = threading.Event()
         """Set once the first page was answered."""
@@ -274,9 +277,13 @@ class WebApplication:
             rates = self._limits.drafts if row.name in _AS_TYPED else self._limits.rates
             try:
                 with rates.call(visitor.owner):
-                    return await self._counted(row, visitor, request)
+                    response = await self._counted(row, visitor, request)
             except RateLimitExceeded as exc:
-                return self._too_many(exc, visitor)
+                response = self._too_many(exc, visitor)
+            # Before the browser has the page: the next may be asked of another server.
+            cookie = request.cookies.get(_cookie_name(request), "")
+            await self._asked(partial(self._visitors.keep, cookie, visitor))
+            return response
 
         return answer
 
@@ -474,7 +481,7 @@ class WebApplication:
         response = RedirectResponse(self.url("home"), status_code=303)
         response.set_cookie(
             _cookie_name(request),
-            self._visitors.add(visitor),
+            await self._asked(partial(self._visitors.add, visitor)),
             path=f"{self._prefix}/",
             httponly=True,
             samesite="strict",
@@ -492,7 +499,8 @@ class WebApplication:
         except CommonplaceError as exc:
             return self._error(exc, visitor)
         if form.get("csrf", [""])[-1] == visitor.csrf:
-            self._visitors.remove(request.cookies.get(_cookie_name(request), ""))
+            cookie = request.cookies.get(_cookie_name(request), "")
+            await self._asked(partial(self._visitors.remove, cookie))
         return self._show_entrance(200)
 
     async def _live(self, request: Request) -> Response:

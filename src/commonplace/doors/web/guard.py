@@ -152,8 +152,28 @@ class LinkEntrance:
         return True
 
 
+class KeepsVisitors(Protocol):
+    """The browsers that were let in, each known by a cookie. Thread-safe."""
+
+    def add(self, visitor: Visitor) -> str:
+        """Remember a visitor; returns the value of its cookie."""
+        ...
+
+    def find(self, cookie: str) -> Visitor | None:
+        """The visitor of a cookie; None where there is none."""
+        ...
+
+    def keep(self, cookie: str, visitor: Visitor) -> None:
+        """Keep what a page has changed of a visitor; raises nothing."""
+        ...
+
+    def remove(self, cookie: str) -> None:
+        """Forget a visitor; may be called twice."""
+        ...
+
+
 class Visitors:
-    """The browsers that were let in, each known by a cookie. Thread-safe; kept in memory alone."""
+    """The browsers of one server, which are forgotten with it. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -175,6 +195,9 @@ class Visitors:
             if found is not None:
                 self._known.move_to_end(cookie)
             return found
+
+    def keep(self, cookie: str, visitor: Visitor) -> None:
+        """Nothing: every page of a browser has the same visitor."""
 
     def remove(self, cookie: str) -> None:
         """Forget a visitor; may be called twice."""

@@ -1,0 +1,183 @@
+"""The browsers that are signed in, in the database of all servers.
+
+Never stores a cookie, nor what a browser's pages need but sealed by it: who has the rows alone can
+neither come as that browser nor read a word.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import logging
+import os
+import secrets
+import threading
+from collections import OrderedDict
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from msgspec import json
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.owner_folders import parse_owner
+from commonplace.db.queries import read_queries
+from commonplace.doors.web.visit import Visitor
+from commonplace_server.postgres.database import retried, statement
+
+if TYPE_CHECKING:
+    from psycopg import sql
+
+    from commonplace_server.postgres.database import Postgres
+
+MOST_OF_AN_OWNER = 100
+"""The longest unused browser of a user is forgotten above it."""
+
+_MOST_HERE = 1000
+_TRIES = 5
+_NONCE = 12
+_log = logging.getLogger(f"commonplace.{__name__}")
+
+
+class _Here(NamedTuple):
+    """A visitor of whom this server knows, as the database had it at a version."""
+
+    visitor: Visitor
+    version: int
+    kept: bytes
+
+
+class VisitorDatabase:
+    """The browsers of all users of a database; see `KeepsVisitors`. Thread-safe.
+
+    Args:
+        database: Its owner closes it.
+    """
+
+    def __init__(self, database: Postgres) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._here: OrderedDict[str, _Here] = OrderedDict()
+
+    def add(self, visitor: Visitor) -> str:
+        """Remember a visitor; the value of its cookie. Raises: Unavailable, Denied."""
+        name = base64.urlsafe_b64encode(visitor.owner.encode()).decode().rstrip("=")
+        cookie = f"{name}.{secrets.token_urlsafe(32)}"
+        given = _given(visitor.owner, cookie)
+        content = json.encode(visitor)
+        with self._database.owner_transaction(visitor.owner) as conn:
+            conn.execute(_query("add"), {**given, "sealed": _sealed(cookie, content)})
+            conn.execute(_query("trim"), {**given, "most": MOST_OF_AN_OWNER})
+        return cookie
+
+    def find(self, cookie: str) -> Visitor | None:
+        """The visitor of a cookie, as its last page left it on any server; None where none is."""
+        owner = _owner_of(cookie)
+        found = None if owner is None else retried(lambda: self._read(owner, cookie))
+        content = None if found is None else _opened(cookie, found[0])
+        if found is None or content is None:
+            return None
+        with self._lock:
+            here = self._here.get(cookie)
+            if here is not None and here.version == found[1]:
+                self._here.move_to_end(cookie)
+                return here.visitor
+            theirs = json.decode(content, type=Visitor)
+            visitor = theirs if here is None else _joined(here.visitor, theirs)
+            self._here[cookie] = _Here(visitor, found[1], content)
+            while len(self._here) > _MOST_HERE:
+                self._here.popitem(last=False)
+            return visitor
+
+    def keep(self, cookie: str, visitor: Visitor) -> None:
+        """Let every server know what the browser's next page needs; what fails is logged."""
+        try:
+            for _ in range(_TRIES):
+                if self._is_kept(cookie, visitor):
+                    return
+                # Another server was faster: what it knows is joined to what is known here.
+                if self.find(cookie) is None:
+                    return
+        except CommonplaceError as exc:
+            _log.warning("Other servers do not know what a page has shown: %s", exc)
+
+    def remove(self, cookie: str) -> None:
+        """Forget a visitor; may be called twice. Raises: Unavailable, Denied."""
+        with self._lock:
+            self._here.pop(cookie, None)
+        if (owner := _owner_of(cookie)) is not None:
+            with self._database.owner_transaction(owner) as conn:
+                conn.execute(_query("remove"), _given(owner, cookie))
+
+    def _read(self, owner: str, cookie: str) -> tuple[bytes, int] | None:
+        given = _given(owner, cookie)
+        with self._database.owner_transaction(owner, commit="soon") as conn:
+            row = conn.execute(_query("find"), given).fetchone()
+            if row is not None and row[2]:
+                conn.execute(_query("used"), given)
+        return None if row is None else (bytes(row[0]), int(row[1]))
+
+    def _is_kept(self, cookie: str, visitor: Visitor) -> bool:
+        with self._lock:
+            here = self._here.get(cookie)
+            content = json.encode(visitor)
+        if here is None or here.kept == content:
+            return True
+        given = {
+            **_given(visitor.owner, cookie),
+            "sealed": _sealed(cookie, content),
+            "version": here.version,
+        }
+        with self._database.owner_transaction(visitor.owner, commit="soon") as conn:
+            is_kept = conn.execute(_query("keep"), given).rowcount == 1
+        if is_kept:
+            with self._lock:
+                self._here[cookie] = _Here(visitor, here.version + 1, content)
+        return is_kept
+
+
+def _joined(mine: Visitor, theirs: Visitor) -> Visitor:
+    """One whose pages two servers have shown: every secret behind a mark of either is known."""
+    mine.hidden = {**theirs.hidden, **mine.hidden}
+    mine.typed = {
+        form: {**theirs.typed.get(form, {}), **mine.typed.get(form, {})}
+        for form in {**theirs.typed, **mine.typed}
+    }
+    mine.notes, mine.offer = theirs.notes, theirs.offer
+    return mine
+
+
+def _owner_of(cookie: str) -> str | None:
+    """Whose cookie it says that it is; None where it is none."""
+    name, _, secret = cookie.partition(".")
+    try:
+        owner = base64.b64decode(name + "=" * (-len(name) % 4), b"-_", validate=True).decode()
+        return parse_owner(owner) if secret else None
+    except (ValueError, CommonplaceError):
+        return None
+
+
+def _given(owner: str, cookie: str) -> dict[str, Any]:
+    return {"owner": owner, "digest": hashlib.sha256(cookie.encode()).hexdigest()}
+
+
+def _key(cookie: str) -> AESGCM:
+    return AESGCM(hashlib.sha256(b"sealed by " + cookie.encode()).digest())
+
+
+def _sealed(cookie: str, content: bytes) -> bytes:
+    nonce = os.urandom(_NONCE)
+    return nonce + _key(cookie).encrypt(nonce, content, None)
+
+
+def _opened(cookie: str, sealed: bytes) -> bytes | None:
+    try:
+        return _key(cookie).decrypt(sealed[:_NONCE], sealed[_NONCE:], None)
+    except InvalidTag:
+        return None
+
+
+@cache
+def _query(name: str) -> sql.SQL:
+    return statement(read_queries("commonplace_server.state", "visitors.sql")[name])

@@ -1,0 +1,107 @@
+"""Browsers that are signed in: the same laws for one server, and for all those of a database."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from commonplace.doors.web.guard import Visitors
+from commonplace.doors.web.visit import UndoOffer, Visitor
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.state.visitors import VisitorDatabase
+from commonplace_server.wiring.schema import check_database
+
+
+def visitor(owner="ann"):
+    return Visitor(owner=owner, may_write=True, csrf="a csrf", token_id="12345678")
+
+
+@pytest.fixture
+def pool(database):
+    made = Postgres(database.app_url, check=check_database)
+    yield made
+    made.close()
+
+
+class VisitorLaws:
+    """What both owe; a test class has the fixture `visitors`."""
+
+    def test_a_visitor_is_found_by_its_cookie_until_it_leaves(self, visitors):
+        """By nothing else; what a page changed is there for the next."""
+        cookie, other = visitors.add(visitor()), visitors.add(visitor("bob"))
+        found = visitors.find(cookie)
+        assert (found.owner, found.csrf, found.token_id) == ("ann", "a csrf", "12345678")
+        found.notes = ["Saved."]
+        found.offer = UndoOffer(page="delete", fields={"ref": "x"})
+        visitors.keep(cookie, found)
+        assert visitors.find(cookie).notes == ["Saved."]
+        assert visitors.find(cookie).offer.fields == {"ref": "x"}
+        visitors.remove(cookie)
+        visitors.remove(cookie)
+        visitors.keep(cookie, found)
+        assert visitors.find(cookie) is None
+        assert visitors.find(other).owner == "bob"
+
+    @pytest.mark.parametrize("cookie", ["", ".", "YW5u", "YW5u.x", "\u00e9.x", "====.x", "AA.x"])
+    def test_what_is_no_cookie_lets_nobody_in(self, visitors, cookie):
+        """Nor what only says whose it is."""
+        visitors.add(visitor())
+        assert visitors.find(cookie) is None
+        visitors.remove(cookie)
+
+
+class TestOfOneServer(VisitorLaws):
+    """In memory."""
+
+    @pytest.fixture
+    def visitors(self):
+        return Visitors()
+
+
+class TestOfADatabase(VisitorLaws):
+    """In a table."""
+
+    @pytest.fixture
+    def visitors(self, pool):
+        return VisitorDatabase(pool)
+
+    def test_another_server_goes_on_with_what_pages_have_shown(self, pool):
+        """Each mark of a page of either stands for its secret; what was said is said once."""
+        one, two = VisitorDatabase(pool), VisitorDatabase(pool)
+        cookie = one.add(visitor())
+        here, there = one.find(cookie), two.find(cookie)
+        here.hidden["[secret: a]"] = "hush"
+        here.typed["form"] = {"[secret: b]": "quiet"}
+        here.notes = ["Saved."]
+        one.keep(cookie, here)
+        # A page that was begun there meanwhile.
+        there.hidden["[secret: c]"] = "still"
+        two.keep(cookie, there)
+        found = one.find(cookie)
+        assert found.hidden == {"[secret: a]": "hush", "[secret: c]": "still"}
+        assert found.typed == {"form": {"[secret: b]": "quiet"}}
+        shown = two.find(cookie)
+        assert shown.notes == ["Saved."]
+        shown.notes = []
+        two.keep(cookie, shown)
+        assert one.find(cookie).notes == []
+        two.remove(cookie)
+        assert one.find(cookie) is None
+
+    def test_nothing_in_a_row_can_be_read_or_used(self, pool, database):
+        """No cookie, no form's key, no secret: what is there is sealed by the cookie."""
+        visitors = VisitorDatabase(pool)
+        cookie = visitors.add(visitor())
+        found = visitors.find(cookie)
+        found.hidden["[secret: a]"] = "hush-hush"
+        visitors.keep(cookie, found)
+        with psycopg.connect(database.admin_url, autocommit=True) as conn:
+            (row,) = conn.execute("SELECT v::text, sealed FROM cp_visitors AS v").fetchall()
+            assert not any(x in row[0] for x in (cookie.partition(".")[2], "csrf", "hush"))
+            assert b"hush" not in row[1]
+            # Another's row in the place of one's own opens nothing.
+            stolen = visitors.add(visitor("bob"))
+            conn.execute(
+                "UPDATE cp_visitors SET sealed = %s WHERE user_id = 'bob'", [bytes(row[1])]
+            )
+        assert VisitorDatabase(pool).find(stolen) is None
