@@ -96,9 +96,9 @@ class SharedSessions:
             await self._end_here(named)
             await self._manager.handle_request(_of_session(scope, _NO_SESSION), receive, send)
         else:
-            await self._go_on(named, opening, scope, receive, send)
-            if scope["method"] == "DELETE":
+            if scope["method"] == "DELETE":  # over everywhere before its client hears so
                 await self._ask(self._kept.end, named)
+            await self._go_on(named, opening, scope, receive, send)
 
     async def _begin(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what may begin a session, which is kept before its client hears of it."""
