@@ -23,7 +23,7 @@ MOST_LONG_FUNCTIONS = 30
 
 ROOMS = {
     "src/commonplace": 2500,
-    "src/commonplace/app": 5350,
+    "src/commonplace/app": 5450,
     "src/commonplace/config": 2000,
     "src/commonplace/core": 10950,
     "src/commonplace/db": 1250,
@@ -43,7 +43,7 @@ ROOMS = {
     "src/commonplace/journals/git": 2750,
     "src/commonplace/journals/memory": 1750,
     "src/commonplace/journals/notebook": 7350,
-    "src/commonplace/journals/private": 5850,
+    "src/commonplace/journals/private": 6550,
     "src/commonplace/journals/timeline": 5750,
     "src/commonplace/journals/transcripts": 5200,
     "src/commonplace/search": 5050,
@@ -61,7 +61,7 @@ ROOMS = {
     "src/commonplace/verbs/timeline": 2550,
     "src/commonplace/verbs/today": 800,
     "src/commonplace/verbs/transcripts": 1250,
-    "server/src/commonplace_server": 12250,
+    "server/src/commonplace_server": 12950,
     "server/src/commonplace_server/state": 1200,
     "chroma/src/commonplace_chroma": 750,
     "testing/src/commonplace_testing": 2000,

@@ -294,3 +294,29 @@ def test_a_token_is_one_on_every_server(other, database, monkeypatch):
             )
         assert not any(token.split("_", 2)[2] in kept for token in (*before, made))
         assert [each.end() for each in both] == [0, 0]
+
+
+def test_a_private_journal_is_one_on_two_servers(other):
+    """What is written, edited, replaced or forgotten through one is so through the other."""
+    token, stranger = token_for("ann"), token_for("bob")
+    with (
+        serve("--toolsets", "all") as first,
+        serve("--shared-only", COMMONPLACE_HOME=str(other)) as second,
+        Raw(first.url, token) as one,
+        Raw(second.url, token) as two,
+        Raw(second.url, stranger) as his,
+    ):
+        for each in (one, two, his):
+            each.handshake()
+        ref = called(one, "process_thoughts", reflections="the quokka gate is open")["ref"]
+        assert "quokka gate is open" in two.call("list_recent_entries").text
+        assert ref in two.call("search_journal", query="quokka gate").text
+        for tool, asked in (("list_recent_entries", {}), ("search_journal", {"query": "quokka"})):
+            assert "quokka gate" not in his.call(tool, **asked).text
+        called(one, "amend", ref=ref, text="the quokka gate is shut")
+        assert "is shut" in two.call("read_journal_entry", path=ref).text
+        new = called(two, "process_thoughts", reflections="the gate is gone", supersedes=ref)["ref"]
+        assert new in one.call("open_ref", ref=ref).text
+        called(one, "amend", ref=ref, delete=True)
+        assert "is shut" not in two.call("list_recent_entries").text
+        assert not [*home().rglob("*.md"), *other.rglob("*.md")]

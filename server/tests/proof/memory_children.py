@@ -5,6 +5,7 @@ Run as a program it reads what to do, a line of JSON for each child, and tells t
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -15,9 +16,11 @@ from pathlib import Path
 
 from tests.patience import PATIENCE_S
 
+from commonplace.app import Apps
 from commonplace.app.process import ProcessContext
 from commonplace.config.settings import read_settings
 from commonplace.memory import Memory
+from commonplace.private import Private
 from commonplace_server.wiring.memories import open_worker
 from commonplace_server.worker import numbers
 from commonplace_testing import HashingEncoder, ReadySlot
@@ -76,6 +79,37 @@ def save(asked):
                 tell("deleted", number, ref_id)
 
 
+def think(asked):
+    """Write thoughts with keys, alter, replace and delete some; tell each in a file, once done."""
+    told = os.open(asked["told"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    with Private(asked["user"], settings=_settings(asked), encoder=ReadySlot(None)) as mine:
+        for number in range(asked["first"], 10**9):
+            key = f"key {number}"
+            ref = mine.save_entry("reflections", f"harbour n{number}.", idempotency_key=key)
+            os.write(told, f"saved {number} {ref}\n".encode())
+            if number % 3 == 0:
+                mine.edit(ref, f"## Reflections\n\nfence n{number}.\n")
+                os.write(told, f"altered {number} {ref}\n".encode())
+            if number % 5 == 0:
+                mine.delete(ref)
+                os.write(told, f"deleted {number} {ref}\n".encode())
+
+
+def move(asked):
+    """Open a journal whose files move into the database, and die at a given step of that."""
+    left = itertools.count(asked["point"], -1)
+
+    def die(event, args):
+        if event in {"os.remove", "os.rmdir", "socket.connect", "open"} and not next(left):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    shared = ProcessContext(_settings(asked), encoder=ReadySlot(None), serves_owners=True)
+    apps = Apps(shared.settings, user_home=None, shared=shared)
+    with apps.using(asked["user"]) as app:
+        sys.addaudithook(die)
+        app.private.journal  # noqa: B018  opens it
+
+
 def work(asked):
     """What a worker does, a few at a time, with leases that soon run out."""
     numbers.BACKLOG_LEASE_S, numbers.BACKLOG_BATCH, numbers.BACKLOG_POLL_S = LEASE_S, 8, 0.01
@@ -101,7 +135,7 @@ def main():
         child = os.fork()
         if not child:
             os.close(0)
-            {"save": save, "work": work}[asked["what"]](asked)
+            {"save": save, "work": work, "think": think, "move": move}[asked["what"]](asked)
             os._exit(0)
         print(child, flush=True)  # noqa: T201  the answer
 

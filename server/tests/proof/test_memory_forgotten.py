@@ -11,6 +11,7 @@ from server.tests.memory_postgres_world import PostgresMemoryWorld
 from server.tests.proof.memory_server import bytes_on_disk, database_on, relation_of
 
 from commonplace.chronicle import Chronicle
+from commonplace.private import Private
 from commonplace_testing import HashingEncoder
 
 
@@ -118,6 +119,29 @@ def test_an_entry_of_a_chronicle_leaves_every_file(world, own_server):
         world.worker.run_once()
         assert where_each(world, own_server, words) == {word: [] for word in words}
         assert [event.ref for event in log.list()] == [kept]
+
+
+def test_a_private_entry_leaves_every_file(world, own_server):
+    """Its text, its words and what an edit replaced, once the worker has vacuumed; others stay."""
+    with Private("ann", settings=world.settings, clock=world.clock, encoder=world.slot) as mine:
+        kept = mine.save_entry("feelings", "the harbour is closed")
+        gone = mine.save_entry("reflections", "the quokkarine gate", idempotency_key="k")
+        edited = mine.save_entry("observations", "a tamarindose soap")
+        words = ("quokkarine", "tamarindose")
+        mine.search("soap")
+        world.worker.run_once()
+        assert all(where_each(world, own_server, words).values())
+        mine.delete(gone)
+        mine.edit(edited, "a soap")
+        mine.search("soap")
+        world.worker.run_once()
+        held = where_each(world, own_server, words)
+        assert held["quokkarine"] == []
+        assert {*held["tamarindose"]} == {"wb_former"}
+        mine.delete(edited)
+        world.worker.run_once()
+        assert where_each(world, own_server, words) == {word: [] for word in words}
+        assert [entry.ref for entry in mine.list()] == [kept]
 
 
 def test_a_journal_made_a_draft_again_leaves_the_index(world, own_server):

@@ -2,91 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
 from datetime import timedelta
 
 import psycopg
 import pytest
+from server.tests.two_homes import ask, settings_in, traces
 
 from commonplace.app import Apps
 from commonplace.app.process import ProcessContext
 from commonplace.chronicle import Chronicle
-from commonplace.config.settings import read_settings
 from commonplace.core.errors import Conflict, Denied, NotFound, Unavailable
 from commonplace.verbs.forgetting.selection import EntrySelection
-from commonplace_server.wiring.memories import open_worker
-from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 
 SAID = "The quokka gate opens with four seven one one, Ann said so to me."
-
-
-@pytest.fixture
-def clock():
-    """The time on all servers."""
-    return FrozenClock()
-
-
-@pytest.fixture
-def slot():
-    """The encoder of all servers."""
-    return ReadySlot(HashingEncoder())
-
-
-def settings_in(folder, **given):
-    """The settings of a machine whose home is there."""
-    flags = {"home": str(folder), "timezone": "UTC", "toolsets": "all", **given}
-    return read_settings(flags=flags, environ={}, cwd=folder, home=None)
-
-
-@pytest.fixture
-def servers(tmp_path, database, clock, slot):
-    """Opens the app of an owner on a server, by the server's name; each has a home of its own.
-
-    start: counts the starts of one server.
-    """
-    made = {}
-    with ExitStack() as closing:
-
-        def open_app(name, owner="ann", url=database.app_url, start=1):
-            key = (name, url, start)
-            if key not in made:
-                folder = tmp_path / name
-                folder.mkdir(exist_ok=True)
-                given = {"database.url": url} if url else {}
-                settings = settings_in(folder, **given)
-                shared = ProcessContext(settings, encoder=slot, serves_owners=True)
-                closing.callback(shared.close)
-                apps = Apps(settings, user_home=None, clock=clock, shared=shared)
-                closing.callback(apps.close)
-                made[key] = apps
-            return closing.enter_context(made[key].using(owner))
-
-        yield open_app
-
-
-@pytest.fixture
-def one(servers):
-    """Ann's, on one server."""
-    return servers("one")
-
-
-@pytest.fixture
-def two(servers):
-    """Ann's, on another."""
-    return servers("two")
-
-
-@pytest.fixture
-def admin(database):
-    """The database as its owner sees it, who sees all rows."""
-    with psycopg.connect(database.admin_url, autocommit=True) as conn:
-        yield conn
-
-
-def ask(app, tool, **given):
-    """A tool's answer, as a door gets it."""
-    tools = {each.name: each for toolset in app.toolsets() for each in toolset.tools}
-    return tools[tool].call(given)
 
 
 def logged(app, message, **given):
@@ -184,18 +112,6 @@ def test_what_is_forgotten_on_one_is_nowhere(one, two, admin):
             app.amend.read_text(ref)
 
 
-def traces(admin, text):
-    """The tables that hold a text."""
-    tables = admin.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
-    return [
-        table
-        for (table,) in tables
-        if admin.execute(
-            f"SELECT 1 FROM {table} AS each WHERE each::text ILIKE %s LIMIT 1", (f"%{text}%",)
-        ).fetchone()
-    ]
-
-
 def test_nobody_sees_another_s(one, servers, admin):
     """Not by its ref, a search, an export or a plan to forget; and no statement without an owner."""
     ref = logged(one, SAID)
@@ -229,15 +145,6 @@ def test_rows_are_guarded_one_by_one(one, database):
                 " '', 'x', '{}', '{}', '', '{}')"
             )
     assert listed(one) == [SAID]
-
-
-@pytest.fixture
-def worker(database, clock, slot, tmp_path):
-    """The worker of the database."""
-    urls = {"database.url": database.app_url, "database.worker_url": database.worker_url}
-    shared = ProcessContext(settings_in(tmp_path, **urls), encoder=slot)
-    with closing(shared), open_worker(shared, clock) as opened:
-        yield opened
 
 
 def test_the_worker_makes_its_vectors(one, two, worker, database):

@@ -221,7 +221,7 @@ class App(OwnerContext):
         folder = self.settings.work_folder
         if folder is None or self.shared.serves_owners:
             return None
-        journal = self.private.journal
+        journal = self.private.files
         return ProjectService(
             folder=folder,
             home=self.user_home,
@@ -330,7 +330,7 @@ class App(OwnerContext):
     def _unfile(self, refs: Sequence[str]) -> None:
         """Remove all that we hold of entries whose folder is away."""
         self.service_filing.forget(refs)
-        self.private.journal.copies.forget(refs)
+        self.private.journal.forget_copies(refs)
 
     def write_expiring(self, phrase: str, write: Callable[[datetime], Answer]) -> Answer:
         """Run a tool's write, and note when what it wrote expires; its answer says when.
@@ -370,7 +370,7 @@ class App(OwnerContext):
         """What we write to, wherever it lies."""
         yield self.settings.home
         with suppress(CommonplaceError):
-            journal = self.private.journal
+            journal = self.private.files
             yield from (root.path for root in (*journal.roots, *journal.project_roots.each()))
         with suppress(CommonplaceError):
             yield self.chronicle.journal.path

@@ -24,7 +24,7 @@ def backup_places(app: App) -> tuple[BackupPlace, ...]:
     """Where each part lies, or would; what lies in another part is not named twice."""
     home = Path(os.path.realpath(app.settings.home))
     named = [
-        BackupPlace(root="private", path=app.private.journal.roots[0].path),
+        BackupPlace(root="private", path=app.private.files.roots[0].path),
         BackupPlace(root="chronicle", path=app.chronicle.journal.path),
         BackupPlace(root="notebook", path=app.settings.notebook.path or app.folder / "notebook"),
         BackupPlace(root="settings", path=user_file()),
@@ -43,7 +43,7 @@ def left_out_of_backups(app: App) -> list[str]:
     To be called before it is made: the notes of projects are copied into our home by this, since a
     backup takes them from there.
     """
-    left_out = app.private.journal.recovery.copy_all()
+    left_out = app.private.files.recovery.copy_all()
     for folder, recovery in recoveries_in(app.settings.home, app.clock):
         if folder != app.folder:
             left_out += recovery.copy_all()
@@ -54,7 +54,7 @@ def left_out_of_backups(app: App) -> list[str]:
 
 def left_out_of_exports(app: App) -> list[str]:
     """What an export does not hold, a sentence each; called before it, as for backups."""
-    left_out = app.private.journal.recovery.copy_all()
+    left_out = app.private.files.recovery.copy_all()
     users = app.settings.home / "users"
     others = []
     for folder in sorted(users.iterdir()) if users.is_dir() else ():

@@ -239,6 +239,13 @@ class OwnerContext(ABC):
             zone=self.settings.timezone,
         )
 
+    def unfile(self, refs: Sequence[str]) -> None:
+        """Take entries that move elsewhere out of the index on this machine."""
+        from commonplace.core.ports import Forgetting
+
+        if isinstance(self.index, Forgetting):
+            self.index.forget(refs)
+
     def _indexes_elsewhere(self, refs: Sequence[str]) -> Iterator[tuple[OwnerIndex, Sequence[str]]]:
         """The indexes of others that may hold some of these refs, with those."""
         from commonplace.core.former_texts import journal_of

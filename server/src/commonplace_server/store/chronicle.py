@@ -23,6 +23,7 @@ from commonplace.journals.chronicle.event import (
     ambiguous_id,
     changed,
     count_tags,
+    doc_of,
     fold_tag,
     held_of,
     links_to,
@@ -39,9 +40,11 @@ from commonplace_server.store.entries import EntryRow, EntryRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import tzinfo
 
     from commonplace.core.clock import Clock
     from commonplace.core.project_folders import ProjectFolders
+    from commonplace.core.values import Doc
     from commonplace.journals.chronicle.event import EventDraft, TagCount, UnlessSaid
     from commonplace.journals.chronicle.words import Words
     from commonplace_server.postgres.database import Connection, Postgres
@@ -81,6 +84,10 @@ class ChroniclePostgres:
         """The entries with just these ids that there are; see the port."""
         with self._rows.reading() as conn:
             return self._events(self._rows.read(conn, "of_ids", ids=_ids(identities)))
+
+    def docs_of(self, identities: Sequence[str], *, zone: tzinfo) -> Mapping[str, Doc]:
+        """What the index is to hold of those of these ids that there are."""
+        return {event.id: doc_of(event, zone) for event in self.get_many(identities)}
 
     def newest(self, limit: int, question: EventQuery) -> list[Event]:
         """The newest entries that are asked for, newest first; see the port."""

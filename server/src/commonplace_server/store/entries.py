@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from commonplace_server.postgres.database import Connection, Postgres
 
 TABLES = (
-    *("cp_entries", "cp_overviews", "cp_moves"),
+    *("cp_entries", "cp_keys", "cp_overviews", "cp_moves"),
     *("cp_timelines", "cp_series", "cp_rollups", "cp_rollup_sources", "cp_due"),
     *("cp_gone", "cp_expired", "cp_fed", "cp_fed_marks"),
 )

@@ -5,7 +5,9 @@ A user's words and vectors lie in that database too; the index of other journals
 
 from __future__ import annotations
 
+import random
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.app.owner_context import SearchStack
@@ -24,6 +26,7 @@ from commonplace_server.records.upkeep import MemoryUpkeep
 from commonplace_server.store import entries
 from commonplace_server.store.chronicle import ChroniclePostgres
 from commonplace_server.store.chronicle_source import SharedChronicleSource
+from commonplace_server.store.private import PrivatePostgres
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.wiring.servers import describe_home, open_servers
 from commonplace_server.worker.changes import JournalChanges
@@ -32,7 +35,7 @@ from commonplace_server.worker.word_filing import WordFiling
 from commonplace_server.worker.worker import MemoryWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.owner_context import JournalWiring, OwnerContext
     from commonplace.app.process import ProcessContext
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from commonplace.core.time_book import TimeColumn
     from commonplace.search.finder import Finder
     from commonplace_server.postgres.database import Connection, PoolUse
+    from commonplace_server.worker.changes import ReadsDocs
 
 
 LATE_S = 300.0
@@ -56,6 +60,7 @@ class PostgresMemories:
         self._database = Postgres(url, check=check_database)
         self._index = index.PostgresIndex(self._database)
         self._zone = shared.settings.timezone
+        self._shared = shared
 
     def store_of(self, owner: str, clock: Clock) -> records.MemoryPostgres:
         """The store of one user."""
@@ -76,6 +81,10 @@ class PostgresMemories:
     def chronicle_source(self, store: ChroniclePostgres) -> SharedChronicleSource:
         """What follows them for the timeline and forgetting; the index has its outbox."""
         return SharedChronicleSource(store, self._zone)
+
+    def private_of(self, owner: str, clock: Clock) -> PrivatePostgres:
+        """The entries of one user's private journal."""
+        return private_store(self._database, owner, clock, self._shared)
 
     def times_of(self, owner: str, column: TimeColumn, journals: Sequence[str]) -> MemoryTimes:
         """What keeps such times of a user's entries, for every server of the database."""
@@ -100,11 +109,13 @@ class PostgresMemories:
     ) -> SearchStack[WordFiling]:
         """What files and finds a user's memory."""
         mine = self._index.of_owner(store.owner)
-        events = self.chronicle_of(store.owner, context.clock)
         filing = WordFiling(
             index=mine,
             store=store,
-            read=JournalChanges(records=store, events=events, zone=self._zone),
+            read=JournalChanges(
+                records=store,
+                others=others_of(self._database, store.owner, context.clock, self._shared),
+            ),
             are_current=check_unchanged,
             shows_paths=context.shows_paths,
         )
@@ -139,6 +150,31 @@ class PostgresMemories:
         self._database.close()
 
 
+def private_store(
+    database: Postgres, owner: str, clock: Clock, shared: ProcessContext
+) -> PrivatePostgres:
+    """The entries of one user's private journal."""
+    return PrivatePostgres(
+        database,
+        owner=owner,
+        zone=shared.settings.timezone,
+        clock=clock,
+        random_micros=lambda: random.randrange(1000),  # noqa: S311  a name, no secret
+        screen=shared.screen,
+    )
+
+
+def others_of(
+    database: Postgres, owner: str, clock: Clock, shared: ProcessContext
+) -> Mapping[str, ReadsDocs]:
+    """What reads a user's entries of the journals beside memory, for the index."""
+    chronicle = ChroniclePostgres(database, owner=owner, clock=clock)
+    return {
+        "chronicle": partial(chronicle.docs_of, zone=shared.settings.timezone),
+        "private": private_store(database, owner, clock, shared).docs_of,
+    }
+
+
 @contextmanager
 def open_backlog(settings: Settings) -> Iterator[MemoryBacklog]:
     """What waits for the worker of the database, asked as its role. Raises: Invalid."""
@@ -167,8 +203,7 @@ def open_worker(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[Memo
             upkeep=MemoryUpkeep(database, tables=(*entries.TABLES, *index.TABLES), clock=clock),
             read_of=lambda owner: JournalChanges(
                 records=records.MemoryPostgres(database, owner=owner),
-                events=ChroniclePostgres(database, owner=owner, clock=clock),
-                zone=settings.timezone,
+                others=others_of(database, owner, clock, shared),
             ),
             index_of=index.PostgresIndex(database).of_owner,
             encoder=shared.encoder,

@@ -8,15 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from commonplace.core.values import Drop, Put
-from commonplace.journals.chronicle import event
 from commonplace.journals.memory.entry import change_now
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import tzinfo
+    from collections.abc import Mapping, Sequence
 
-    from commonplace.core.values import Change
-    from commonplace.journals.chronicle.event import Event
+    from commonplace.core.values import Change, Doc
     from commonplace.journals.memory.records import Record
     from commonplace_server.records.outbox import OutboxLine
 
@@ -29,11 +26,11 @@ class ReadsRecords(Protocol):
         ...
 
 
-class ReadsEventsByIds(Protocol):
-    """The entries of a user's chronicle."""
+class ReadsDocs(Protocol):
+    """Entries of one user and of a journal beside memory, as the index is to hold them."""
 
-    def get_many(self, identities: Sequence[str]) -> list[Event]:
-        """Those with just these ids that there are, in no order. Raises: Unavailable."""
+    def __call__(self, identities: Sequence[str], /) -> Mapping[str, Doc]:
+        """Those with just these ids that there are, by their ids. Raises: Unavailable."""
         ...
 
 
@@ -50,32 +47,30 @@ class JournalChanges:
 
     Args:
         records: Those of memory.
-        events: Those of chronicle.
-        zone: The zone of the dates that chronicle's entries are found by.
+        others: What reads the entries of the other journals, by their names.
     """
 
-    def __init__(self, *, records: ReadsRecords, events: ReadsEventsByIds, zone: tzinfo) -> None:
+    def __init__(self, *, records: ReadsRecords, others: Mapping[str, ReadsDocs]) -> None:
         self._records = records
-        self._events = events
-        self._zone = zone
+        self._others = others
 
     def __call__(self, noted: Sequence[OutboxLine]) -> list[Change]:
         """What the index is to hold of each; see `ReadsChanges`."""
-        ids = [each.ref_id for each in noted if each.kind == event.JOURNAL]
-        events = {each.id: each for each in self._events.get_many(ids)} if ids else {}
-        records = [each for each in noted if each.kind != event.JOURNAL]
+        docs: dict[str, Mapping[str, Doc]] = {}
+        for journal, read in self._others.items():
+            if ids := [each.ref_id for each in noted if each.kind == journal]:
+                docs[journal] = read(ids)
+        records = [each for each in noted if each.kind not in docs]
         changes = iter(changes_now(self._records, records) if records else ())
         return [
-            self._change_of(each.ref_id, events.get(each.ref_id))
-            if each.kind == event.JOURNAL
-            else next(changes)
+            _change_of(each, docs[each.kind]) if each.kind in docs else next(changes)
             for each in noted
         ]
 
-    def _change_of(self, identity: str, found: Event | None) -> Change:
-        if found is None:
-            return Drop(f"{event.JOURNAL}:{identity}")
-        return Put(event.doc_of(found, self._zone))
+
+def _change_of(line: OutboxLine, docs: Mapping[str, Doc]) -> Change:
+    doc = docs.get(line.ref_id)
+    return Drop(f"{line.kind}:{line.ref_id}") if doc is None else Put(doc)
 
 
 def changes_now(records: ReadsRecords, noted: Sequence[OutboxLine]) -> list[Change]:

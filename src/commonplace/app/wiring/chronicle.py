@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 from commonplace.app.cached import locked_cached_property
 from commonplace.app.wiring.memory.wiring import shared_of
 from commonplace.core.files import may_exist
-from commonplace.core.ports import Forgetting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -59,13 +58,8 @@ class ChronicleWiring:
             return self._journal_over()
         from commonplace.journals.chronicle.moving import move_entries
 
-        move_entries(self._journal_over(), self._shared_store, unfile=self._unfile)
+        move_entries(self._journal_over(), self._shared_store, unfile=self._context.unfile)
         return self._journal_over(self._shared_store)
-
-    def _unfile(self, refs: Sequence[str]) -> None:
-        """Take entries out of the index on this machine."""
-        if isinstance(self._context.index, Forgetting):
-            self._context.index.forget(refs)
 
     @locked_cached_property
     def _shared_store(self) -> SharedChronicle:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -76,8 +77,8 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         """What lies in a database; see the port."""
         if not self._has_database:
             return []
-        chronicle = self.chronicle.entries() if self.chronicle.is_shared else ()
-        return [*filter(None, [self.memory.whole_source()]), *chronicle]
+        shared = [each.entries() for each in (self.chronicle, self.private) if each.is_shared]
+        return [*filter(None, [self.memory.whole_source()]), *chain.from_iterable(shared)]
 
     @property
     def _has_database(self) -> bool:
@@ -156,7 +157,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
     def _place_of_notes(self, scope: str) -> str:
         """The folder of a private scope, also of a project that only the copies know."""
         place = self.private.pages().place_of(scope)
-        root = self.private.journal.copies.root_of(scope) if place == scope else None
+        root = self.private.files.copies.root_of(scope) if place == scope else None
         return place if root is None else str(root.path.parent)
 
     def history(self) -> NotebookHistory:

@@ -8,11 +8,12 @@ import random
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
 from commonplace.app.cached import locked_cached_property
+from commonplace.app.wiring.memory.wiring import shared_of
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import is_leftover, may_exist, remove_leftovers
 from commonplace.core.scratch import system_temp_folder
@@ -22,7 +23,7 @@ from commonplace.core.values import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.app.owner_context import OwnerContext
+    from commonplace.app.owner_context import OwnerContext, SearchStack
     from commonplace.core.brief_item import BriefItem
     from commonplace.core.clock import Clock
     from commonplace.core.ports import Portable, Source
@@ -30,9 +31,13 @@ if TYPE_CHECKING:
     from commonplace.core.values import Finding
     from commonplace.journals.private.journal import PrivateJournal
     from commonplace.journals.private.pages import PrivatePages
+    from commonplace.journals.private.ports import SharedThoughts, ThoughtStore
     from commonplace.journals.private.project_copies import GoneNotes
     from commonplace.journals.private.recovery import NotesRecovery
     from commonplace.journals.private.roots import Root, Roots
+    from commonplace.journals.private.shared import SharedPrivatePages
+    from commonplace.search.filing.filing import Filing
+    from commonplace.search.filing.port import FilingPort
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.private.amend import PrivateAmender
     from commonplace.verbs.private.service import PrivateService
@@ -60,9 +65,33 @@ class PrivateWiring:
         self._announced: GoneNotes | None = None
         self._records: list[tuple[int, int]] = []
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether it lies in a database that servers share."""
+        context = self._context
+        return self.name in context.shared.journals_in_database(context.settings.owner)
+
     @locked_cached_property
-    def journal(self) -> PrivateJournal:
-        """The private journal of this owner and this project."""
+    def journal(self) -> ThoughtStore:
+        """The private journal of this owner and this project, wherever its entries are.
+
+        What a served user has in files from the time before the database moves into it.
+        Raises: Unavailable, for a database too.
+        """
+        return self._shared_store if self.is_shared else self.files
+
+    @locked_cached_property
+    def _shared_store(self) -> SharedThoughts:
+        from commonplace.journals.private.shared import move_notes
+
+        context = self._context
+        store = shared_of(context.shared).private_of(context.settings.owner, context.clock)
+        move_notes(self.files, store, unfile=context.unfile)
+        return store
+
+    @locked_cached_property
+    def files(self) -> PrivateJournal:
+        """The private journal of this owner and this project in files; there or not."""
         from commonplace.journals.private.former_roots import find_former_roots
         from commonplace.journals.private.journal import PrivateJournal
 
@@ -131,27 +160,39 @@ class PrivateWiring:
     def _service(self) -> PrivateService:
         from commonplace.verbs.private.service import PrivateService
 
-        self.journal.record_project_root()
-        if not self._has_looked:
-            self.gone()
+        context = self._context
+        filing, finder = context.service_filing, context.service_finder
+        if stack := self.shared_stack:
+            filing = cast("Filing", context.observed(lambda: stack.filing))
+            finder = context.finder_over(stack.index, stack.filing)
+        else:
+            self.files.record_project_root()
+            if not self._has_looked:
+                self.gone()
         return PrivateService(
             journal=self.journal,
-            filing=self._context.service_filing,
-            finder=self._context.service_finder,
-            clock=self._context.clock,
-            zone=self._context.settings.timezone,
-            former=self._context.former,
-            shows_paths=self._context.shows_paths,
+            filing=filing,
+            finder=finder,
+            clock=context.clock,
+            zone=context.settings.timezone,
+            former=context.former,
+            shows_paths=context.shows_paths and not self.is_shared,
         )
+
+    @locked_cached_property
+    def shared_stack(self) -> SearchStack[FilingPort] | None:
+        """What files and finds its entries in the database; None where they lie in files."""
+        context = self._context
+        return shared_of(context.shared).of_owner(context) if self.is_shared else None
 
     def gone(self) -> GoneNotes | None:
         """What is gone of this project's notes; what was restored of them is put back by this."""
-        return self.journal.recovery.gone()
+        return self.files.recovery.gone()
 
     def notice(self) -> str:
         """What a session must know of this project's notes: that some are gone; else nothing."""
         with suppress(CommonplaceError):  # `doctor` names what is wrong
-            recovery = self.journal.recovery
+            recovery = self.files.recovery
             return self._said_of(recovery.copies.gone(recovery.roots, looks=False))
         return ""
 
@@ -169,7 +210,7 @@ class PrivateWiring:
             return ()
         self._records = records
         with self.wiring, suppress(CommonplaceError):  # `doctor` names what is wrong
-            recovery = self.journal.recovery
+            recovery = self.files.recovery
             is_first, self._has_looked = not self._has_looked, True
             gone = (
                 recovery.gone() if is_first else recovery.copies.gone(recovery.roots, looks=False)
@@ -196,7 +237,7 @@ class PrivateWiring:
         """
         if reach == "none":
             return {}
-        own = (root for root in self.journal.roots if root not in self.journal.former)
+        own = (root for root in self.files.roots if root not in self.files.former)
         return {root.scope: self._headings(reach, root.scope) for root in own}
 
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem] | None:
@@ -205,12 +246,22 @@ class PrivateWiring:
         None for another project whose journal is not known; `project` None is the user's own
         journal.
         """
+        if self.is_shared:
+            return self._shared_items() if project is None else ()
         root = self._root_of(project)
         if root is None:
             return None if project is not None and not self._is_here(project) else ()
         reach = self._context.settings.brief.private
         headings = self._headings(reach, root.scope)
-        return () if reach == "none" else self.journal.list_newest(root, headings)
+        return () if reach == "none" else self.files.list_newest(root, headings)
+
+    def _shared_items(self) -> Sequence[BriefItem]:
+        from commonplace.journals.private.journal import MOST_IN_A_BRIEF, list_sections
+
+        reach, journal = self._context.settings.brief.private, self.journal
+        newest = () if reach == "none" else journal.list_entries(limit=MOST_IN_A_BRIEF)
+        holding = (entry for entry in newest if not journal.find_successor(entry))
+        return list_sections(holding, self._headings(reach, "user"))
 
     def _headings(self, reach: str, scope: str) -> frozenset[str] | None:
         from commonplace.core.brief_item import UNASKED_HEADINGS
@@ -219,7 +270,7 @@ class PrivateWiring:
 
     def is_of_project(self, scope: str) -> bool:
         """Whether a scope is the journal of the project that is worked in."""
-        own = (root for root in self.journal.roots if root not in self.journal.former)
+        own = (root for root in self.files.roots if root not in self.files.former)
         return scope != "user" and any(root.scope == scope for root in own)
 
     def _is_here(self, project: ProjectFolders) -> bool:
@@ -230,12 +281,12 @@ class PrivateWiring:
         """The root of a project's own journal; for None the user's."""
         from commonplace.journals.private.roots import FOLDER, project_digest
 
-        own = [root for root in self.journal.roots if root not in self.journal.former]
+        own = [root for root in self.files.roots if root not in self.files.former]
         if project is None or self._is_here(project):
             begins = "user" if project is None else "project"
             return next((root for root in own if root.scope.startswith(begins)), None)
         digest = project_digest(Path(project.root, FOLDER))
-        return self.journal.project_roots.find(f"project@{digest}")
+        return self.files.project_roots.find(f"project@{digest}")
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
@@ -251,11 +302,14 @@ class PrivateWiring:
         """Always: it is made at the first write."""
         return True
 
-    def pages(self) -> PrivatePages:
+    def pages(self) -> PrivatePages | SharedPrivatePages:
         """What opens its refs."""
         from commonplace.journals.private.pages import PrivatePages
+        from commonplace.journals.private.shared import SharedPrivatePages
 
-        return PrivatePages(self.journal)
+        if self.is_shared:
+            return SharedPrivatePages(self._shared_store)
+        return PrivatePages(self.files)
 
     def is_away(self, ref: str) -> bool:
         """Whether an entry is private, and the folder it lies in is not there."""
@@ -276,61 +330,75 @@ class PrivateWiring:
     def portable(self) -> Portable | None:
         """What exports and imports the journal."""
         from commonplace.journals.private.portable import PortablePrivate
+        from commonplace.journals.private.shared import PortableSharedPrivate
 
-        return PortablePrivate(self.journal, self._context.user_home)
+        if self.is_shared:
+            return PortableSharedPrivate(self._shared_store)
+        return PortablePrivate(self.files, self._context.user_home)
 
     def sources(self) -> Sequence[Source]:
-        """What the index follows."""
+        """What the index on this machine follows; one in a database has an outbox."""
+        return () if self.is_shared else self.entries()
+
+    def entries(self) -> Sequence[Source]:
+        """What the timeline and forgetting follow."""
         return self._sources
 
     @locked_cached_property
     def _sources(self) -> Sequence[Source]:
+        from commonplace.journals.private.shared import SharedPrivateSource
         from commonplace.journals.private.source import sources_of
 
-        return sources_of(self.journal)
+        if self.is_shared:
+            return [SharedPrivateSource(self._shared_store)]
+        return sources_of(self.files)
 
     def other_sources(self) -> Sequence[Source]:
         """What is followed aside: the roots of this owner's other projects."""
         from commonplace.journals.private.source import other_sources_of
 
         with suppress(CommonplaceError):
-            return other_sources_of(self.journal)
+            return other_sources_of(self.files)
         return ()
 
     def gone_source(self) -> Source:
         """The notes that only their copies have: no index follows them."""
         from commonplace.journals.private.source import GoneNotesSource
 
-        return GoneNotesSource(self.journal, self._context.hidden)
+        return GoneNotesSource(self.files, self._context.hidden)
 
     def problems(self) -> Iterator[Finding]:
         """What is wrong with its files, where its roots lie, and what killed writes left."""
-        for root in self.journal.roots:
+        if self.is_shared:
+            return
+        for root in self.files.roots:
             state = "" if may_exist(root.path) else ", not made yet"
             if not state and not os.access(root.path, os.W_OK):
                 state = ", which cannot be written to"
             yield f"{' and '.join(sorted(root.kinds, reverse=True))}: {root.path}{state}"
-        if self.journal.note:
-            yield self.journal.note
+        if self.files.note:
+            yield self.files.note
         yield from self._left_behind()
         if gone := self.gone():
             said, _, hint = self._said_of(gone).partition("; ")
             yield Problem(what=f"{said}.", hint=hint)
-        for trouble in self.journal.recovery.troubles():
+        for trouble in self.files.recovery.troubles():
             yield Problem(what=trouble, hint="Check the disk of the home, then try again.")
-        if count := sum(len(self.journal.list_from_repository(x)) for x in self.journal.roots):
+        if count := sum(len(self.files.list_from_repository(x)) for x in self.files.roots):
             yield (
                 f"{counted(count, 'note', 'notes')} in the private journals of this project came"
                 " with the repository and are not taken for yours: see `commonplace trust --notes`."
             )
         for folder, count in self._leftovers():
             yield f"{folder} holds {counted(count, 'leftover', 'leftovers')} of interrupted writes."
-        yield from self.journal.problems()
+        yield from self.files.problems()
 
     def repair(self) -> Iterator[str]:
         """Make sidecars again, empty the temporary folder, and remove what killed writes left."""
+        if self.is_shared:
+            return
         self._move_what_was_left()
-        yield from self.journal.repair()
+        yield from self.files.repair()
         for folder, _ in list(self._leftovers()):
             removed = remove_leftovers(folder)
             if removed:
@@ -358,7 +426,7 @@ class PrivateWiring:
         folders = [self._context.reach / "keys" / "private"]
         copies = [x for x in _list_folder(self._context.reach / NOTES) if x.is_dir()]
         folders += [*copies, *(day for x in copies for day in _list_folder(x) if day.is_dir())]
-        for root in (x for x in self.journal.roots if x.link() is None):
+        for root in (x for x in self.files.roots if x.link() is None):
             folders += [root.path, *(x for x in _list_folder(root.path) if x.is_dir())]
         for folder in folders:
             count = sum(map(is_leftover, _list_names(folder)))

@@ -111,8 +111,8 @@ class TextPlace(Struct, frozen=True, kw_only=True):
 
 
 def _of_project(owner: TextOwner) -> Iterator[Path]:
-    user = owner.private.journal.roots[0].path
-    roots = (*owner.private.journal.roots[1:], *owner.private.journal.project_roots.each())
+    user = owner.private.files.roots[0].path
+    roots = (*owner.private.files.roots[1:], *owner.private.files.project_roots.each())
     yield from (root.path for root in roots if root.path != user)
 
 
@@ -149,7 +149,7 @@ def _scratch_folders(owner: TextOwner) -> ScratchFolders:
 def _beside_places(owner: TextOwner) -> Iterator[Path]:
     """The folders in which a restore prepares the places, and earlier versions their downloads."""
     yield from (owner.home.parent, owner.home, owner.context.folder)
-    yield owner.private.journal.roots[0].path.parent
+    yield owner.private.files.roots[0].path.parent
     with suppress(CommonplaceError):
         yield owner.chronicle.journal.path.parent
     yield owner.notebook.journal.folder.parent
@@ -256,7 +256,7 @@ def _rows_in_originals(owner: TextOwner, text: ForgottenText) -> Iterator[TextCo
 def _gone_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
     """The copies of notes that their project lost: those that go, and those with the same words."""
     found = _files_with(owner, text, owner.context.reach / NOTES)
-    for root, place in owner.private.journal.recovery.gone_places():
+    for root, place in owner.private.files.recovery.gone_places():
         away = "" if root.path.parent.exists() else f"its project {root.path.parent} is not there"
         if place.ref in text.refs:
             yield TextCopy(what="the copy of a note that is gone", path=place.path)
@@ -276,7 +276,7 @@ PLACES: tuple[TextPlace, ...] = (
         name="private journal",
         where="`~/.private-journal`",
         holds="your private entries, and a file of vectors beside each, with its text",
-        paths=lambda owner: (owner.private.journal.roots[0].path,),
+        paths=lambda owner: (owner.private.files.roots[0].path,),
         journal="private",
         erased=BY_ITS_JOURNAL,
         backup=True,
@@ -402,6 +402,16 @@ PLACES: tuple[TextPlace, ...] = (
         holds="entries of the log of all served users, their words and vectors",
         paths=lambda _owner: (),
         journal="chronicle",
+        erased=BY_ITS_JOURNAL,
+        writers=(),
+        export=True,
+    ),
+    TextPlace(
+        name="private journal on Postgres",
+        where="the database that `database.url` names",
+        holds="private entries of all served users, their words and vectors",
+        paths=lambda _owner: (),
+        journal="private",
         erased=BY_ITS_JOURNAL,
         writers=(),
         export=True,

@@ -52,6 +52,7 @@ def recover(forget: bool, as_json: bool) -> None:
 
     with opened(names_gone=False) as app:
         amender = app.private.amender()
-        answer = forget_answer(amender) if forget else recover_answer(app.private.journal.recovery)
+        found = app.private.files.recovery
+        answer = forget_answer(amender, found) if forget else recover_answer(found)
         app.brief.refresh()
         show(answer, as_json)

@@ -68,7 +68,7 @@ def _trust_notes(
     )
 
     with opened() as app:
-        journal = app.private.journal
+        journal = app.private.files
         if as_list:
             show(list_trusted(journal), as_json)
             return

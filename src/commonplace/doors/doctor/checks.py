@@ -259,7 +259,7 @@ class Doctor:
     def _count_missing_files(self) -> int:
         from commonplace.journals.private.source import sources_of
 
-        return sum(1 for source in sources_of(self._app.private.journal) for _ in source.wanting())
+        return sum(1 for source in sources_of(self._app.private.files) for _ in source.wanting())
 
 
 def _findings_of(check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:

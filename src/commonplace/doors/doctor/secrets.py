@@ -119,7 +119,7 @@ def holding_secrets(app: App, failed: list[tuple[str, Problem]] | None = None) -
     failed: Collects the journals that cannot be read; None to skip them.
     """
     with suppress(CommonplaceError):  # of other projects an export reads only the copies
-        app.private.journal.recovery.copy_all()
+        app.private.files.recovery.copy_all()
     seen: set[str] = set()
     for held in chain(_in_items(app, failed), _in_docs(app, failed)):
         if held.ref not in seen:

@@ -11,7 +11,14 @@ from msgspec import Struct
 
 from commonplace.core.ids import import_key
 from commonplace.core.text import text_hash, well_formed
-from commonplace.journals.private.format import EARLIEST, LATEST, render_file, written_line
+from commonplace.journals.private.format import (
+    EARLIEST,
+    LATEST,
+    mark_superseded,
+    mark_superseding,
+    render_file,
+    written_line,
+)
 from commonplace.journals.private.markdown import parse_keys, split_frontmatter
 from commonplace.journals.private.write import LARGEST_WRITE
 
@@ -71,6 +78,16 @@ class Copy(Struct, frozen=True, kw_only=True):
         return render_file(self.text.strip("\n"), at, zone, headers)
 
 
+def updated_text(there: PrivateEntry, copy: Copy, zone: tzinfo) -> str:
+    """What another program says now, with the time and the links that its entry has here."""
+    text = copy.render(there.at, zone, written=there.written)
+    if there.supersedes:
+        text = mark_superseding(text, there.supersedes)
+    if there.superseded_by:
+        text = mark_superseded(text, there.superseded_by)
+    return text
+
+
 def check_copy(copy: Copy) -> str:
     """Why an entry cannot be kept, in words that are the same for all of its kind; else empty."""
     if not copy.text.strip():
@@ -94,6 +111,11 @@ def key_of_copy(raw: str) -> str:
     keys = parse_keys(split_frontmatter(raw)[0])
     program, its_id = keys.get(FROM), keys.get(ID)
     return import_key(program, its_id) if program and its_id else ""
+
+
+def origin_of(keys: Mapping[str, str]) -> str:
+    """The program that had an entry, and its id there, by the keys of its frontmatter."""
+    return ", ".join(filter(None, (keys[FROM], keys.get(ID, "")))) if keys.get(FROM) else ""
 
 
 def _digest(text: str, keys: Mapping[str, str]) -> str:

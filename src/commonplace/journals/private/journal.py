@@ -38,7 +38,7 @@ from commonplace.core.files import (
 from commonplace.core.redact import Screen
 from commonplace.core.text import well_formed
 from commonplace.core.values import Interval
-from commonplace.journals.private.copied import key_of_copy
+from commonplace.journals.private.copied import key_of_copy, updated_text
 from commonplace.journals.private.format import (
     PrivateEntry,
     decode,
@@ -77,11 +77,12 @@ from commonplace.journals.private.write import (
     ThoughtsWritten,
     ThoughtWriter,
     checked_thoughts,
+    refuse_elsewhere,
     refuse_large,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -189,6 +190,11 @@ class PrivateJournal:
     def scopes(self, kind: Kind) -> tuple[str, ...]:
         """The scopes that a search of this kind looks at; never empty, which would mean any."""
         return tuple(x.scope for x in self._of_kind(kind))
+
+    @property
+    def has_project(self) -> bool:
+        """Whether notes on a project lie apart from all else."""
+        return any(root.scope != "user" for root in self._roots)
 
     def _of_kind(self, kind: Kind) -> list[Root]:
         return [x for x in self._roots if kind == "both" or kind in x.kinds]
@@ -315,12 +321,23 @@ class PrivateJournal:
 
         Raises: Denied, NotFound, Unavailable; Conflict where it was changed at this moment.
         """
-        text = copy.render(there.at, self.zone, written=there.written)
-        if there.supersedes:
-            text = mark_superseding(text, there.supersedes)
-        if there.superseded_by:
-            text = mark_superseded(text, there.superseded_by)
-        return self.edit(there.ref, text, expected=there.version)
+        return self.edit(there.ref, updated_text(there, copy, self.zone), expected=there.version)
+
+    def find_gone(self, ref: str) -> PrivateEntry | None:
+        """A note that its project has lost, and only its copy has; None for any other.
+
+        Raises: Denied, Unavailable.
+        """
+        place = self.recovery.find_gone(ref)
+        return None if place is None else read_entry(place, self.zone)
+
+    def forget_copies(self, refs: Sequence[str]) -> None:
+        """Remove the copies of notes of projects. Raises: Denied, Unavailable."""
+        self.copies.forget(refs)
+
+    def release_keys(self, keys: Sequence[str]) -> None:
+        """Let the keys of entries that are gone write again. Raises: Denied, Unavailable."""
+        self.keys.release(keys)
 
     def read_entry(self, path_or_ref: str) -> PrivateEntry:
         """The entry under a ref or a path; only `.md` files inside a root, all links followed.
@@ -399,13 +416,9 @@ class PrivateJournal:
             if whose(place, False) != NEVER_TRUSTED  # noqa: FBT003  as `Whose`
         )
         own = (entry for entry in self._readable(places, whose) if entry.word == OWN)
-        return [
-            BriefItem(entry.at.timestamp(), text, entry.ref, heading or "note")
-            for entry in islice(own, MOST_IN_A_BRIEF)
-            if not find_linked(entry.superseded_by, root)
-            for heading, text in split_sections(split_frontmatter(entry.raw)[1])
-            if text and (headings is None or heading.lower() in headings)
-        ]
+        newest = islice(own, MOST_IN_A_BRIEF)
+        holding = (entry for entry in newest if not find_linked(entry.superseded_by, root))
+        return list_sections(holding, headings)
 
     def root_in(self, folder: Path) -> Root | None:
         """The root that is a folder or lies in it; None where there is none."""
@@ -511,7 +524,7 @@ class PrivateJournal:
         Raises: as `supersede`.
         """
         checked = checked_thoughts(thoughts)
-        self._writer.refuse_elsewhere(checked, self._place(ref).root)
+        refuse_elsewhere(checked, self._place(ref).root.kinds)
         return self.supersede(ref, render_thoughts(checked), at=at)
 
     def supersede(
@@ -650,6 +663,18 @@ class PrivateJournal:
         from commonplace.journals.private.repair import repair_root
 
         return [x for root in self._roots for x in repair_root(root, self.ignored, self.copies)]
+
+
+def list_sections(
+    entries: Iterable[PrivateEntry], headings: frozenset[str] | None
+) -> list[BriefItem]:
+    """What entries say under some headings, for a brief; as in `PrivateJournal.list_newest`."""
+    return [
+        BriefItem(entry.at.timestamp(), text, entry.ref, heading or "note")
+        for entry in entries
+        for heading, text in split_sections(split_frontmatter(entry.raw)[1])
+        if text and (headings is None or heading.lower() in headings)
+    ]
 
 
 def _current(place: EntryPlace, expected: str | None) -> tuple[bytes, os.stat_result]:

@@ -14,7 +14,7 @@ from commonplace.core.brief_item import OWN
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.text import first_words, opening
 from commonplace.core.values import EntryPreview, Page
-from commonplace.journals.private.copied import FROM, ID
+from commonplace.journals.private.copied import origin_of
 from commonplace.journals.private.format import turn_of
 from commonplace.journals.private.markdown import parse_frontmatter
 from commonplace.journals.private.places import (
@@ -31,7 +31,7 @@ from commonplace.journals.private.roots import FOLDER
 from commonplace.journals.private.source import JOURNAL, KIND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from commonplace.journals.private.journal import PrivateJournal
@@ -97,7 +97,7 @@ class PrivatePages:
             after=after,
             supersedes=entry.supersedes if names_own else "",
             superseded_by=find_linked(entry.superseded_by, place.root),
-            origin=_origin(parse_frontmatter(entry.raw)),
+            origin=origin_of(parse_frontmatter(entry.raw)),
             word=entry.word,
         )
 
@@ -170,7 +170,3 @@ class PrivatePages:
                 mark = "" if entry.word == OWN else "[from the repository] "
                 return EntryPreview(ref=ref, at=at, text=mark + first_words(entry.text))
         return None
-
-
-def _origin(keys: Mapping[str, str]) -> str:
-    return ", ".join(filter(None, (keys[FROM], keys.get(ID, "")))) if keys.get(FROM) else ""

@@ -68,7 +68,7 @@ class NewText(NamedTuple):
     lines: str = ""
 
 
-class _Times(NamedTuple):
+class EntryTimes(NamedTuple):
     """The instant that an entry is of, and when it is written down, where that is another one."""
 
     at: datetime
@@ -116,6 +116,21 @@ def checked_thoughts(thoughts: Mapping[str, str]) -> dict[str, str]:
     return kept
 
 
+def refuse_elsewhere(thoughts: Mapping[str, str], kinds: frozenset[str]) -> None:
+    """Raises: Invalid where a thought belongs elsewhere than in a root of these kinds."""
+    if kinds >= {"user", "project"}:
+        return
+    is_user = "user" in kinds
+    strange = [name for name in thoughts if (name == "project_notes") == is_user]
+    if strange:
+        whose = "user's" if is_user else "project's"
+        fits = "all but project_notes" if is_user else "project_notes alone"
+        raise Invalid(
+            f"{', '.join(strange)} cannot take the place of an entry in the {whose} journal.",
+            hint=f"Give {fits}, and write the others by themselves.",
+        )
+
+
 def refuse_large(texts: Iterable[str]) -> None:
     """Raise Invalid when the texts together are over 10 MB."""
     size = sum(len(well_formed(x).encode()) for x in texts)
@@ -124,6 +139,12 @@ def refuse_large(texts: Iterable[str]) -> None:
             f"The text has {size / (1 << 20):.1f} MB; {LARGEST_WRITE >> 20} MB are allowed.",
             hint="Write it as several entries.",
         )
+
+
+def render_new(text: NewText, times: EntryTimes, zone: tzinfo) -> bytes:
+    """The file of a new entry."""
+    lines = text.lines + written_line(times.written)
+    return render_file(text.body, times.at, zone, lines).encode()
 
 
 class ThoughtWriter(Struct, frozen=True, kw_only=True):
@@ -155,7 +176,7 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
         for field, thought in thoughts.items():
             fields[self.roots[-1 if field == "project_notes" else 0]][field] = thought
         texts = {root: NewText(render_thoughts(x)) for root, x in fields.items() if x}
-        times = _times(at, now)
+        times = entry_times(at, now)
         if key is not None and key.strip():
             return self.write_keyed(texts, times, key)
         for root in texts:
@@ -163,7 +184,7 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
         entries: list[PrivateEntry] = []
         notes: list[str] = []
         for root, text in texts.items():
-            content = self._content(text, times)
+            content = render_new(text, times, self.zone)
             with _listing_what_is_written([x.ref for x in entries]):
                 while True:  # a name lost here was won by another write
                     place = self._free_place(root, times.at)
@@ -172,20 +193,6 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
                         break
         refs = tuple(entry.ref for entry in entries)
         return ThoughtsWritten(refs=refs, at=times.at, entries=tuple(entries), notes=tuple(notes))
-
-    def refuse_elsewhere(self, thoughts: Mapping[str, str], root: Root) -> None:
-        """Raises: Invalid where a thought belongs elsewhere than in the root of its former."""
-        if root.kinds >= {"user", "project"}:
-            return
-        is_user = "user" in root.kinds
-        strange = [name for name in thoughts if (name == "project_notes") == is_user]
-        if strange:
-            whose = "user's" if is_user else "project's"
-            fits = "all but project_notes" if is_user else "project_notes alone"
-            raise Invalid(
-                f"{', '.join(strange)} cannot take the place of an entry in the {whose} journal.",
-                hint=f"Give {fits}, and write the others by themselves.",
-            )
 
     def write_successor(
         self, root: Root, text: str, at: datetime | None, former: str, *, now: datetime
@@ -201,7 +208,7 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
                 if not os.path.lexists(lexical_place(plan.refs[0], (root,)).path):
                     remove_file(self.keys.path_of(key))
         new = NewText(text.strip("\n"), f"{SUPERSEDES}: {former}\n")
-        return self.write_keyed({root: new}, _times(at, now), key)
+        return self.write_keyed({root: new}, entry_times(at, now), key)
 
     def write_copy(
         self, text: NewText, at: datetime, key: str, *, now: datetime
@@ -210,7 +217,7 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
 
         Raises: Invalid, Denied, Unavailable, Conflict.
         """
-        return self.write_keyed({self.roots[0]: text}, _times(at, now), key)
+        return self.write_keyed({self.roots[0]: text}, entry_times(at, now), key)
 
     def write_file(self, place: EntryPlace, content: bytes) -> bool:
         """Write the file of an exported entry under its own name; False where that is taken.
@@ -224,10 +231,6 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
         except FileExistsError:
             return False
         return True
-
-    def _content(self, text: NewText, times: _Times) -> bytes:
-        lines = text.lines + written_line(times.written)
-        return render_file(text.body, times.at, self.zone, lines).encode()
 
     def _free_place(self, root: Root, at: datetime) -> EntryPlace:
         """A name of this time that nothing has yet, not even an `.embedding` left alone."""
@@ -250,7 +253,7 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
         return entry_in(place, content, status, self.zone)
 
     def write_keyed(
-        self, texts: Mapping[Root, NewText], times: _Times, key: str
+        self, texts: Mapping[Root, NewText], times: EntryTimes, key: str
     ) -> ThoughtsWritten:
         """Write texts, one file a root, at the places that the first call with a key planned."""
         for root in texts:
@@ -260,12 +263,12 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
         with self.keys.locked():
             plan = self._planned(texts, times, key)
             written = from_millis(plan.written) if plan.written else None
-            times = _Times(from_millis(plan.millis), written)
+            times = EntryTimes(from_millis(plan.millis), written)
             for number, (root, text) in enumerate(() if plan.done else texts.items()):
                 place = lexical_place(plan.refs[number], (root,))
                 if os.path.lexists(place.path) and not drop_reserved(place.path):
                     continue
-                content = self._content(text, times)
+                content = render_new(text, times, self.zone)
                 with _listing_what_is_written(plan.refs[:number]):
                     while (entry := self._write_or_match(place, content, notes)) is None:
                         place = self._free_place(root, times.at)
@@ -283,7 +286,7 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
             notes=tuple(notes),
         )
 
-    def _planned(self, texts: Mapping[Root, NewText], times: _Times, key: str) -> Plan:
+    def _planned(self, texts: Mapping[Root, NewText], times: EntryTimes, key: str) -> Plan:
         """Where the first call with a key writes, or wrote. Raises: Conflict."""
         plan = self.keys.find(key)
         if plan is None:
@@ -332,10 +335,10 @@ def put_file(
     return write_new(place.path, content, mode=0o600), notes
 
 
-def _times(at: datetime | None, now: datetime) -> _Times:
+def entry_times(at: datetime | None, now: datetime) -> EntryTimes:
     """Both times in whole milliseconds, as a frontmatter has them. Raises: Invalid."""
     of, written = (from_millis(to_millis(_checked_at(x))) for x in (at or now, now))
-    return _Times(of, None if of == written else written)
+    return EntryTimes(of, None if of == written else written)
 
 
 def _checked_at(at: datetime) -> datetime:

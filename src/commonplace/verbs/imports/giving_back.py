@@ -131,7 +131,7 @@ class FromPrivate(Struct, frozen=True):
     def unfile(self, gone: Mapping[str, tuple[str, str]]) -> Sequence[str]:
         """See the port."""
         notes = left_notes(self.amender.verbs.filing.forget([ref for ref, _ in gone.values()]))
-        self.amender.verbs.journal.keys.release([*gone])
+        self.amender.verbs.journal.release_keys([*gone])
         return notes
 
 

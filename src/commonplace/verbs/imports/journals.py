@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.core.importer import ForeignEntry
     from commonplace.core.redact import Screen
-    from commonplace.journals.private.journal import PrivateEntry, PrivateJournal
+    from commonplace.journals.private.journal import PrivateEntry
+    from commonplace.journals.private.ports import ThoughtStore
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
 
@@ -219,7 +220,7 @@ class IntoPrivate:
         clock: The present, for an entry without a time.
     """
 
-    def __init__(self, journal: PrivateJournal, screen: Screen, clock: Clock) -> None:
+    def __init__(self, journal: ThoughtStore, screen: Screen, clock: Clock) -> None:
         self._journal = journal
         self._screen = screen
         self._clock = clock

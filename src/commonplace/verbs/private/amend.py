@@ -29,7 +29,6 @@ from commonplace.journals.private.format import (
     without_headings,
 )
 from commonplace.journals.private.markdown import split_frontmatter
-from commonplace.journals.private.places import read_entry
 from commonplace.verbs.amend import left_notes
 from commonplace.verbs.amend_answers import changed_lines
 from commonplace.verbs.times import read_at
@@ -75,8 +74,7 @@ class PrivateAmender(Struct, frozen=True):
 
     def _find_gone(self, ref: str) -> PrivateEntry | None:
         """The entry of a note that only its copy has, of any project; None for any other."""
-        place = self.verbs.journal.recovery.find_gone(ref)
-        return None if place is None else read_entry(place, self.verbs.zone)
+        return self.verbs.journal.find_gone(ref)
 
     def forget_copies(self, refs: Sequence[str]) -> tuple[str, ...]:
         """Remove every trace of notes that only their copies have; notes on what is left.
@@ -86,7 +84,7 @@ class PrivateAmender(Struct, frozen=True):
         """
         self.verbs.former.drop(refs)
         filed = self.verbs.filing.forget(refs)
-        self.verbs.journal.copies.forget(refs)
+        self.verbs.journal.forget_copies(refs)
         return left_notes(filed)
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
@@ -193,7 +191,7 @@ class PrivateAmender(Struct, frozen=True):
                 kept = journal.find_kept(ref)
                 if kept is None or kept.version != version:
                     continue
-                journal.copies.forget([ref])
+                journal.forget_copies([ref])
             gone.append(ref)
         return gone
 

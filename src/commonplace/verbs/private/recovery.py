@@ -43,9 +43,9 @@ def recover_answer(recovery: NotesRecovery) -> Answer:
     return Answer(text=said, facts={"refs": refs, "forgotten": 0})
 
 
-def forget_answer(amender: PrivateAmender) -> Answer:
+def forget_answer(amender: PrivateAmender, recovery: NotesRecovery) -> Answer:
     """Remove what is kept of what is gone for good. Raises: Invalid, Denied, Unavailable."""
-    refs = _present(amender.verbs.journal.recovery).gone_refs()
+    refs = _present(recovery).gone_refs()
     notes = amender.forget_copies(refs) if refs else ()
     said = f"Removed the copies of {counted(len(refs), 'note', 'notes')}." if refs else _NOTHING
     return answer_of([said], {"refs": [], "forgotten": len(refs)}, notes)

@@ -45,11 +45,8 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.core.former_texts import FormerTexts
     from commonplace.core.values import Found, Hit
-    from commonplace.journals.private.journal import (
-        PrivateEntry,
-        PrivateJournal,
-        ThoughtsWritten,
-    )
+    from commonplace.journals.private.journal import PrivateEntry, ThoughtsWritten
+    from commonplace.journals.private.ports import ThoughtStore
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
 
@@ -81,7 +78,7 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         shows_paths: Whether the caller can use a path of this machine; else entries go by refs.
     """
 
-    journal: PrivateJournal
+    journal: ThoughtStore
     filing: Filing
     finder: Finder
     clock: Clock
@@ -239,7 +236,7 @@ class PrivateService(Struct, frozen=True, kw_only=True):
         )
         found = self.find(query, kind=type, within=within, limit=limit, floor=floor)
         notes = list(found.notes)
-        if type == "project" and all(root.scope == "user" for root in self.journal.roots):
+        if type == "project" and not self.journal.has_project:
             notes.append("No project is known here: its notes lie in the user's journal.")
         count = counted(len(found.hits), "relevant entry", "relevant entries")
         lines = [f"Found {count}:" if found.hits else "No relevant entries found."]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Finding
     from commonplace.journals.chronicle.ports import SharedChronicle
     from commonplace.journals.memory.ports import MemoryStore
+    from commonplace.journals.private.ports import SharedThoughts
     from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
     from commonplace.verbs.imports.taking_back import GivesImportsBack
@@ -87,6 +88,10 @@ class SharedMemories(Memories, Protocol):
 
     def chronicle_source(self, store: Any) -> Source:
         """What follows them for the timeline and forgetting."""
+        ...
+
+    def private_of(self, owner: str, clock: Clock) -> SharedThoughts:
+        """The entries of one user's private journal."""
         ...
 
     def times_of(self, owner: str, column: TimeColumn, journals: Sequence[str]) -> KeepsTimes:

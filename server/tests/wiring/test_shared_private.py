@@ -1,0 +1,314 @@
+"""A served user's private journal lies in the database: two servers of two homes have one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import psycopg
+import pytest
+from server.tests.two_homes import ask, settings_in, traces
+
+from commonplace.core.errors import Conflict, Denied, NotFound, Unavailable
+from commonplace.core.expiring import revealed
+from commonplace.core.importer import ForeignEntry
+from commonplace.private import Private
+from commonplace.verbs.forgetting.selection import EntrySelection
+from commonplace.verbs.imports.journals import IntoPrivate
+
+SAID = "The quokka gate opens with four seven one one, Ann said so to me."
+
+
+def thought(app, text, **given):
+    """Write a reflection; its ref."""
+    return ask(app, "process_thoughts", reflections=text, **given).facts["ref"]
+
+
+def found(app, query):
+    """The refs of the entries that a search of the journal, and a recall, find for words."""
+    hits = ask(app, "search_journal", query=query).facts["results"]
+    recalled = [x["ref"] for x in ask(app, "recall", query=query).facts["results"]]
+    words = query.split()
+    bearing = [x["ref"] for x in hits if all(word in x["excerpt"] for word in words)]
+    assert set(bearing) <= set(recalled)
+    return bearing
+
+
+def listed(app):
+    """The beginnings of the newest."""
+    return [x["excerpt"] for x in ask(app, "list_recent_entries").facts["entries"]]
+
+
+def files_of(app):
+    """What lies on the disk of an owner's private journal, its keys and its copies."""
+    places = (app.private.files.roots[0].path, app.private.files.keys.folder, app.reach / "notes")
+    return [x for place in places for x in place.rglob("*") if x.is_file()]
+
+
+def test_what_is_written_on_one_is_found_on_the_other(one, two, clock):
+    """At once: listed, read, by words, in a recall, by its ref; nothing of it lies on a disk."""
+    ref = thought(one, SAID)
+    assert listed(two) == [SAID]
+    assert found(two, "quokka gate") == [ref]
+    read = ask(two, "read_journal_entry", path=ref)
+    assert read.text.endswith(f"## Reflections\n\n{SAID}\n")
+    assert SAID in ask(two, "read_recent_entries").text
+    clock.advance(60)
+    later = thought(two, "The harbour is closed.")
+    page = one.private.pages().read_ref(later)
+    assert (page.before.ref, page.after) == (ref, None)
+    assert one.private.pages().read_ref(ref).after.ref == later
+    assert [item.text for item in one.private.brief_items(None)] == []
+    ask(one, "process_thoughts", user_context="Ann likes tea.")
+    assert [item.text for item in two.private.brief_items(None)] == ["Ann likes tea."]
+    assert files_of(one) == files_of(two) == []
+    assert found(one, "tea") != []
+    counted = {x.name: x.entries for x in two.recall.status().journals}
+    assert counted["private"] == 3
+    assert [*two.private.problems()] == [*two.private.repair()] == []
+
+
+def test_a_key_is_one_entry_on_all_servers(one, two, clock):
+    """Whichever is asked, also once it is deleted."""
+    ref = thought(one, SAID, idempotency_key="k")
+    clock.advance(60)
+    assert ask(two, "process_thoughts", reflections="x", idempotency_key="k").facts["refs"] == [ref]
+    two.amend.delete(ref)
+    again = ask(one, "process_thoughts", reflections="x", idempotency_key="k").facts
+    assert (again["refs"], again["repeated"], listed(one)) == ([ref], True, [])
+
+
+def test_what_is_edited_on_one_is_so_on_the_other(one, two):
+    """What it said before is found nowhere, and is taken back from anywhere."""
+    ref = thought(one, SAID)
+    assert found(one, "quokka gate") == [ref]
+    version = two.amend.read_text(ref).version
+    two.amend.edit(ref, "The harbour is closed.", expected=version)
+    assert listed(one) == ["The harbour is closed."]
+    assert found(one, "quokka") == []
+    assert found(one, "harbour") == [ref]
+    with pytest.raises(Conflict):
+        one.amend.edit(ref, "Another text.", expected=version)
+    one.amend.undo(ref)
+    assert listed(two) == [SAID]
+    assert found(two, "quokka gate") == [ref]
+
+
+def test_what_is_superseded_on_one_holds_no_longer_on_the_other(one, two):
+    """Once; as of a time before it, the former is what is known."""
+    old = thought(one, "The quokka API listens on port 8000.", at="2026-01-05 09:00")
+    new = ask(
+        two, "process_thoughts", reflections="The quokka API is on port 9000.", supersedes=old
+    ).facts["ref"]
+    with pytest.raises(Conflict, match=new):
+        one.amend.supersede(old, "The quokka API listens on port 1.")
+    assert one.private.pages().read_ref(old).superseded_by == new
+    assert found(one, "quokka API port")[0] == new
+    two.amend.delete(new)
+    assert one.private.pages().read_ref(old).superseded_by == ""
+
+
+def test_as_of_a_time_before_an_entry_it_is_not_known(one, two, clock):
+    """By when it was written, on either server."""
+    first = thought(one, "The quokka is brown.")
+    clock.advance(3 * 86_400)
+    thought(one, "The quokka is grey.")
+    day = clock().date()
+    hits = ask(two, "search_journal", query="quokka", as_of=f"{day.replace(day=day.day - 1)}")
+    assert [x["ref"] for x in hits.facts["results"]] == [first]
+
+
+def test_what_expires_on_one_is_shown_by_no_other(one, two, clock, admin):
+    """And is gone from the database, with its time and all that was derived from it."""
+    ref = thought(one, SAID, expires="tomorrow")
+    assert found(two, "quokka gate") == [ref]
+    assert two.expiring.list_expiring() == one.expiring.list_expiring() != []
+    clock.advance(3 * 86_400)
+    assert listed(two) == []
+    assert found(two, "quokka gate") == []
+    assert traces(admin, "quokka") == []
+    assert admin.execute("SELECT count(*) FROM wb_times").fetchone() == (0,)
+
+
+def test_what_is_forgotten_on_one_is_nowhere(one, two, admin):
+    """Text, words, former texts; a copy elsewhere is named before; the other server proves it."""
+    ref = thought(one, SAID)
+    two.amend.edit(ref, f"{SAID} Twice.")
+    assert found(two, "quokka gate") == [ref]
+    forgetting = two.forgetting()
+    assert [doc.ref for doc in forgetting.select(EntrySelection(query="quokka"))] == [ref]
+    same = thought(one, f"{SAID} Said again.")
+    assert [each.ref for each in forgetting.plan([ref]).others] == [same]
+    two.amend.delete(same)
+    proof = forgetting.carry_out(forgetting.plan([ref]))
+    assert proof.is_clean, proof
+    assert traces(admin, "quokka") == []
+    for app in (one, two):
+        assert listed(app) == []
+        with pytest.raises(NotFound):
+            app.amend.read_text(ref)
+
+
+def test_nobody_sees_another_s(one, servers):
+    """Not by its ref, a search, a list, an export, a key or a plan to forget."""
+    ref = thought(one, SAID, idempotency_key="k")
+    bob = servers("two", "bob")
+    assert listed(bob) == []
+    assert found(bob, "quokka gate") == []
+    assert list(bob.private.portable().export_items(None)) == []
+    acts = (
+        bob.amend.read_text,
+        bob.amend.delete,
+        lambda x: bob.amend.edit(x, "mine"),
+        lambda x: bob.amend.supersede(x, "mine"),
+        bob.private.pages().read_ref,
+        lambda x: bob.private.journal.mark_replaced(x, ""),
+        lambda x: thought(bob, "mine", supersedes=x),
+    )
+    for act in acts:
+        with pytest.raises(NotFound):
+            act(ref)
+    with pytest.raises(NotFound):
+        bob.forgetting().plan([ref])
+    assert thought(bob, "own", idempotency_key="k") != ref
+    bob.private.journal.release_keys(["k"])
+    assert thought(one, "again", idempotency_key="k") == ref
+
+
+def test_keys_are_guarded_one_by_one(one, database):
+    """Without a user there is none; with another's none is read, changed, deleted or added."""
+    thought(one, SAID, idempotency_key="k")
+    with psycopg.connect(database.app_url) as conn:
+        conn.execute("SET LOCAL app.user_id = 'bob'")
+        for table in ("cp_keys", "cp_entries"):
+            assert conn.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+            assert conn.execute(f"DELETE FROM {table}").rowcount == 0
+        assert conn.execute("UPDATE cp_keys SET key = 'x'").rowcount == 0
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            conn.execute("INSERT INTO cp_keys VALUES ('ann', 'private', 'x', '{}', now())")
+
+
+def test_the_worker_makes_its_vectors(one, two, worker, database):
+    """Words are found at once, meaning when the worker was there; what is gone leaves it."""
+    ref = thought(one, "The ship left the harbour.")
+    assert worker.work() == 1
+    assert found(two, "ship harbour") == [ref]
+    assert database.rows("SELECT count(*) FROM wb_embeddings") == [(1,)]
+    two.amend.delete(ref)
+    assert worker.run_once() == 1
+    assert database.rows("SELECT count(*) FROM wb_embeddings") == [(0,)]
+    assert database.rows("SELECT count(*) FROM wb_outbox WHERE due OR erase") == [(0,)]
+
+
+@pytest.fixture
+def program(database, clock, slot, tmp_path):
+    """Ann's journal in a program on another machine."""
+    settings = settings_in(tmp_path, **{"database.url": database.app_url})
+    with Private("ann", settings=settings, clock=clock, encoder=slot) as made:
+        yield made
+
+
+def test_a_program_s_journal_is_the_served_one(one, program, worker):
+    """The library writes into it, and waits for the worker."""
+    ref = program.save_entry("reflections", SAID)
+    assert found(one, "quokka gate") == [ref]
+    with pytest.raises(Unavailable):
+        program.wait(0)
+    worker.work()
+    program.wait(0)
+    assert [hit.ref for hit in program.search("quokka gate").hits] == [ref]
+    assert [entry.ref for entry in program.list()] == [ref]
+
+
+def test_what_lay_in_files_moves_into_the_database(servers):
+    """Once, with ends, former texts and keys; nothing of it stays on the disk, or comes back."""
+    before = servers("one", url="")
+    kept = thought(before, SAID, idempotency_key="k")
+    gone = thought(before, "The harbour is closed.")
+    before.amend.edit(kept, f"{SAID} Twice.")
+    before.expiring.expire(gone, before.clock() + timedelta(days=9))
+    assert found(before, "quokka gate") == [kept]
+    root = before.private.files.roots[0].path
+    odd = root / "2026-01-05" / "odd.md"
+    odd.parent.mkdir()
+    odd.write_bytes(b"bytes \xff\x00 that are no text\n")
+    items = list(before.private.portable().export_items(None))
+    contents = {x: x.read_bytes() for x in root.rglob("*.md")}
+    before.close()
+    one = servers("one")
+    assert list(one.private.portable().export_items(None)) == items
+    assert files_of(one) == []
+    assert not root.exists()
+    assert not one.index.known().stamps("private:")
+    notes = one.private.journal.find_notes(["private:user/2026-01-05/odd"])
+    assert [note.content for note in notes] == [contents[odd]]
+    assert found(one, "quokka gate") == [kept]
+    two = servers("two")
+    assert [ref for ref, _ in two.expiring.list_expiring()] == [gone]
+    assert thought(two, "other", idempotency_key="k") == kept
+    one.amend.undo(kept)
+    two.amend.delete(gone)
+    assert listed(two) == [SAID]
+    # A move that was killed before they had left is done again, and brings nothing back.
+    for path, content in contents.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    again = servers("one", start=2)
+    assert listed(again) == [SAID]
+    assert files_of(again) == []
+
+
+def test_what_does_not_arrive_stays_in_the_files(servers, admin):
+    """No entry is lost: the next call moves all, and the next start what came since."""
+    before = servers("one", url="")
+    for number in range(3):
+        thought(before, f"entry {number}")
+    one = servers("one")
+    admin.execute("REVOKE INSERT ON cp_entries FROM commonplace_app")
+    with pytest.raises(Denied):
+        listed(one)
+    assert len(listed(before)) == 3
+    admin.execute("GRANT INSERT ON cp_entries TO commonplace_app")
+    assert len(listed(one)) == 3
+    assert listed(before) == []
+    thought(before, "entry of a server of before")
+    assert len(listed(servers("one", start=2))) == 4
+
+
+def test_an_export_moves_a_user_either_way(one, servers):
+    """From the database into files and back, whole: an export of each is the same bytes."""
+    first = thought(one, SAID, at="2026-01-05 09:00")
+    one.amend.supersede(first, "The quokka gate has a bell now.")
+    into = servers("files", url="")
+
+    def lines(app):
+        return [repr(item) for item in app.private.portable().export_items(None)]
+
+    into.private.portable().import_items(one.private.portable().export_items(None))
+    assert lines(into) == lines(one)
+    bob = servers("two", "bob")
+    bob.private.portable().import_items(into.private.portable().export_items(None))
+    assert lines(bob) == lines(one)
+    assert bob.private.portable().import_items(into.private.portable().export_items(None)) == 0
+
+
+def test_an_import_of_another_program_is_known_on_all_servers(one, two):
+    """Once, as of the original; what was deleted does not come back."""
+    entry = ForeignEntry(id="7", text=SAID, at=one.clock(), where="diary.txt")
+    into, other = (
+        IntoPrivate(app.private.journal, app.shared.screen, app.clock) for app in (one, two)
+    )
+    assert into.put("diary", [entry])[0][0] == "new"
+    assert other.look("diary", entry) == "there"
+    ((outcome, _),) = other.put("diary", [entry])
+    assert (outcome, listed(two)) == ("there", [SAID])
+    with revealed():
+        (ref,) = [x.ref for x in two.private.journal.list_entries(limit=2)]
+    two.amend.delete(ref)
+    assert into.look("diary", entry) == "deleted here"
+
+
+def test_the_machine_s_own_user_keeps_the_files(servers, tmp_path):
+    """Other programs of the machine read them."""
+    mine = servers("one", "me")
+    assert mine.private.journal is mine.private.files
+    assert not mine.private.is_shared
