@@ -56,9 +56,11 @@ class Provider:
         self.asked = []
         self.says = {"issuer": URL, "jwks_uri": f"{URL}/keys"}
         self.is_down = False
+        self.wait = lambda: None
 
     def __call__(self, address):
         self.asked.append(address)
+        self.wait()
         if self.is_down:
             raise Unavailable("It is down.")
         if address == f"{URL}/.well-known/openid-configuration":
@@ -118,6 +120,53 @@ def test_a_token_says_who_and_what(world):
     assert (token.owner, token.scopes) == ("ann", ("read", "write"))
     assert token.toolsets == ("memory", "recall")
     assert token.label == "claude"
+
+
+@pytest.mark.parametrize("algorithm", [["RS256"], {"RS256": 1}, 7, None])
+def test_an_algorithm_that_is_no_text_is_no_error(world, algorithm):
+    """Anybody can send it, as nobody has signed a header that is read."""
+    text = ".".join((part({"alg": algorithm, "kid": "rsa"}), part(claims()), "AAAA"))
+    assert not world.issuer.lacks_key(text)
+    assert world.issuer.read(text) is None
+
+
+def test_a_key_whose_name_is_no_text_is_passed_over(world):
+    """The other keys of the provider are read all the same."""
+    world.provider.keys.append({**as_jwk(OTHER), "kid": ["rsa"]})
+    world.now = 11.0
+    world.issuer.refresh()
+    assert world.issuer.read(signed()).owner == "ann"
+
+
+def test_a_slow_provider_holds_up_one_thread_alone(world):
+    """Valid tokens are read while keys are fetched, and nobody else waits to fetch them."""
+    asked, goes_on = threading.Event(), threading.Event()
+
+    def wait():
+        asked.set()
+        goes_on.wait(PATIENCE_S)
+
+    world.provider.wait = wait
+    world.now = 11.0
+    done = []
+    fetching = threading.Thread(target=world.issuer.refresh)
+    fetching.start()
+    assert asked.wait(PATIENCE_S)
+    world.now = 22.0
+
+    def ask():
+        done.append(world.issuer.read(signed()).owner)
+        world.issuer.refresh()
+        done.append("not waited")
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    asking.join(PATIENCE_S / 4)
+    was_done = [*done]
+    goes_on.set()
+    asking.join()
+    fetching.join()
+    assert was_done == ["ann", "not waited"]
 
 
 @pytest.mark.parametrize(

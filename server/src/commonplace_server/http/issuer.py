@@ -83,7 +83,8 @@ class Issuer:
         self._keys: dict[str, _Key] = {}
         self._asked_at: float | None = None
         self._until: dict[str, datetime] = {}
-        self._lock = threading.Lock()
+        self._fetching = threading.Lock()
+        self._noting = threading.Lock()  # never held for long: requests of all users wait for it
 
     def lacks_key(self, text: str) -> bool:
         """Whether keys must be fetched before a token can be read: its own is unknown, or old.
@@ -99,16 +100,22 @@ class Issuer:
         return self._key(header) is None and age > _RETRY_S
 
     def refresh(self) -> None:
-        """Fetch the provider's keys; where that fails, those that are known stay."""
-        with self._lock:
+        """Fetch the provider's keys; where that fails, those that are known stay.
+
+        Returns at once where another thread is at it, so that a slow provider holds one alone.
+        """
+        if not self._fetching.acquire(blocking=False):
+            return
+        try:
             age = None if self._asked_at is None else self._monotonic() - self._asked_at
             if age is not None and age <= _RETRY_S:
                 return  # another thread has just done it
             self._asked_at = self._monotonic()
-            try:
-                self._keys = _keys_in(self._fetch(self._key_address()))
-            except CommonplaceError as exc:
-                _log.error("The keys of %s cannot be read: %s", self.url, exc)
+            self._keys = _keys_in(self._fetch(self._key_address()))
+        except CommonplaceError as exc:
+            _log.error("The keys of %s cannot be read: %s", self.url, exc)
+        finally:
+            self._fetching.release()
 
     def read(self, text: str) -> Token | None:
         """What a token lets in; None for one that is not valid, or not of this provider.
@@ -182,7 +189,7 @@ class Issuer:
         return owner
 
     def _note(self, token_id: str, until: datetime) -> None:
-        with self._lock:
+        with self._noting:
             known = self._until
             known[token_id] = max(until, known.get(token_id, until))
             if len(known) > _MOST_CALLERS:
@@ -227,7 +234,8 @@ def _header(text: str) -> Mapping[str, Any] | None:
         header = jwt.get_unverified_header(text)
     except (jwt.PyJWTError, ValueError, RecursionError):
         return None
-    is_plain = header.get("alg") in ALGORITHMS and "crit" not in header
+    algorithm = header.get("alg")
+    is_plain = isinstance(algorithm, str) and algorithm in ALGORITHMS and "crit" not in header
     return header if is_plain else None
 
 
@@ -258,10 +266,10 @@ def _keys_in(said: Mapping[str, Any]) -> dict[str, _Key]:
             continue
         try:
             key = jwt.PyJWK(each)
+            algorithms = ALGORITHMS if each.get("alg") is None else ALGORITHMS & {each["alg"]}
+            found[key.key_id or str(number)] = _Key(key, algorithms)
         except (jwt.PyJWTError, ValueError, TypeError, KeyError):
             continue  # one of a kind that we do not know
-        algorithms = ALGORITHMS if each.get("alg") is None else ALGORITHMS & {each["alg"]}
-        found[key.key_id or str(number)] = _Key(key, algorithms)
     if not found:
         raise Unavailable("It has no key for signatures.")
     return found
