@@ -17,7 +17,7 @@ from server.tests.http_world import HttpServer, bearer, token_for
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Denied, Unavailable
-from commonplace_server.http.issuer import Issuer
+from commonplace_server.http.issuer import Issuer, fetch_json
 
 URL = "https://id.example.org/realms/home"
 AUDIENCE = "https://memory.example.org/mcp"
@@ -378,6 +378,15 @@ def test_one_key_without_a_name_is_the_one(world):
     world.provider.keys = [as_jwk(RSA)]
     world.issuer.refresh()
     assert world.issuer.read(signed(kid=None)).owner == "ann"
+
+
+@pytest.mark.parametrize(
+    "address", ["http://[", "http://id.example.org/", "file:///etc/passwd", ""]
+)
+def test_keys_at_an_address_that_is_none_are_not_there(address):
+    """A provider may name any address; only one that is safe is asked."""
+    with pytest.raises(Unavailable):
+        fetch_json(address)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -148,6 +149,17 @@ def held(path):
     finally:
         holder.kill()
         holder.communicate()
+
+
+def test_what_a_killed_write_left_beside_the_projects_goes(world):
+    """A project is noted once, so that no later write of it would sweep the folder."""
+    ask(world.open(), "process_thoughts", project_notes="Invoices are rounded per line.")
+    (noted,) = world.home.rglob("projects/*")
+    temp = noted.with_name(".00000000-0123456789abcdef.tmp")
+    temp.write_bytes(b"half")
+    os.utime(temp, (0, 0))
+    ask(world.open(), "recall", query="invoices")
+    assert [*world.home.rglob("projects/*")] == [noted]
 
 
 def test_a_locked_chronicle_is_waited_for_once(world, monkeypatch):

@@ -10,6 +10,7 @@ import hashlib
 import json
 import logging
 import threading
+import time
 import urllib.parse
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -279,17 +280,17 @@ def fetch_json(address: str) -> Mapping[str, Any]:
     """What an address of a provider answers. Raises: Unavailable."""
     import httpx2
 
-    parts = urllib.parse.urlsplit(address)
-    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        raise Unavailable(f"{opening(address, 100)!r} is no address with https.")
-    body = bytearray()
+    body, ends = bytearray(), time.monotonic() + _TIMEOUT_S
     try:
+        parts = urllib.parse.urlsplit(address)
+        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+            raise Unavailable(f"{opening(address, 100)!r} is no address with https.")
         with httpx2.stream("GET", address, timeout=_TIMEOUT_S, follow_redirects=False) as answer:
             answer.raise_for_status()
             for part in answer.iter_bytes():
                 body += part
-                if len(body) > _MOST_BYTES:
-                    raise Unavailable(f"{opening(address, 100)!r} answers more than 1 MB.")
+                if len(body) > _MOST_BYTES or time.monotonic() > ends:
+                    raise Unavailable(f"{opening(address, 100)!r} answers too much, or too slowly.")
         said = json.loads(body)
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError) as exc:
         raise Unavailable(

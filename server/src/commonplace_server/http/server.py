@@ -247,6 +247,8 @@ class HttpDoor:
             tasks.start_soon(_adjust_threads, self._concurrency)
             for task in self._background_tasks:
                 task.start()
+            if self._issuer is not None:  # else of the first two who come at once one is refused
+                await anyio.to_thread.run_sync(self._issuer.refresh)
             ready()
             await server.serve([opened])
             # Signals that reach this loop from here on would be lost.

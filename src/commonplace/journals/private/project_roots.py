@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import nothing_hidden
-from commonplace.core.files import make_folder, remove_file, write_derived
+from commonplace.core.files import (
+    make_folder,
+    remove_file,
+    remove_leftovers,
+    write_derived,
+)
 from commonplace.journals.private.roots import digest_in, project_digest, project_root
 
 if TYPE_CHECKING:
@@ -41,6 +46,9 @@ class ProjectRoots:
         if digest and digest not in self._recorded and root.link() is None:
             with contextlib.suppress(CommonplaceError, OSError):
                 path = os.fsencode(root.real())
+                if self._folder is not None:
+                    # A root is written once: no later write would sweep what a killed one left.
+                    remove_leftovers(self._folder)
                 if self._folder is not None and self._path_in(digest) != path:
                     make_folder(self._folder)
                     remove_file(self._folder / digest)
