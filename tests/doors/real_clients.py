@@ -29,6 +29,19 @@ def plain_environment(monkeypatch):
         monkeypatch.delenv(name)
 
 
+def own_uvx(monkeypatch, folder):
+    """A uvx for what starts our plugins, before a real one, which would look for the package."""
+    uvx = folder / "uvx"
+    folder.mkdir()
+    # What uvx would install is the package of this repository, which is installed here.
+    program = Path(sys.executable).with_name("commonplace-memory")
+    uvx.write_text(f"""#!/bin/sh\n[ "$1" = --offline ] && shift\n[ "$1" = {program.name} ] || exit 1
+shift\nexec {program} "$@"\n""")
+    uvx.chmod(0o755)
+    before_a_real_one = [str(folder), str(program.parent), os.environ["PATH"]]
+    monkeypatch.setenv("PATH", os.pathsep.join(before_a_real_one))
+
+
 def start(command, **env):
     """A client that runs beside us, with our command on its path."""
     ours, path = str(Path(sys.executable).parent), os.environ["PATH"]

@@ -15,6 +15,7 @@ from tests.doors.real_clients import (
     claude_session,
     codex_session,
     gemini_session,
+    own_uvx,
     plain_environment,
 )
 from tests.doors.scripted_model import ScriptedModel, call
@@ -289,9 +290,10 @@ def test_a_session_that_cannot_ask_calls_what_is_allowed(name, session, level, w
 
 @needs_clients[0]
 @needs_clients[1]
-def test_the_plugin_of_claude_code_is_allowed_to_read(monkeypatch):
+def test_the_plugin_of_claude_code_is_allowed_to_read(monkeypatch, tmp_path):
     """Its tools have another name, which the rules are written for."""
     plain_environment(monkeypatch)
+    own_uvx(monkeypatch, tmp_path / "bin")
     claude("plugin", "marketplace", "add", REPOSITORY)
     claude("plugin", "install", "commonplace@commonplace")
     setup("claude-code", "--allow", "read")

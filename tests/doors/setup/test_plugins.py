@@ -9,7 +9,6 @@ import json
 import os
 import re
 import signal
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from tests.doors.real_clients import (
     codex_session,
     gemini,
     gemini_session,
+    own_uvx,
     plain_environment,
     start,
 )
@@ -44,15 +44,7 @@ YOLO = ("--approval-mode", "yolo")
 def bare_environment(monkeypatch, tmp_path):
     """Nothing that a client would not hand on, a home that is no temporary folder to Codex, a uvx."""
     plain_environment(monkeypatch)
-    uvx = tmp_path / "bin" / "uvx"
-    uvx.parent.mkdir()
-    # What uvx would install is the package of this repository, which is installed here.
-    program = Path(sys.executable).with_name("commonplace-memory")
-    uvx.write_text(f"""#!/bin/sh\n[ "$1" = --offline ] && shift\n[ "$1" = {program.name} ] || exit 1
-shift\nexec {program} "$@"\n""")
-    uvx.chmod(0o755)
-    before_a_real_one = [str(uvx.parent), str(program.parent), os.environ["PATH"]]
-    monkeypatch.setenv("PATH", os.pathsep.join(before_a_real_one))
+    own_uvx(monkeypatch, tmp_path / "bin")
 
 
 def transcripts(client):
