@@ -47,14 +47,21 @@ class ProjectRoots:
             with contextlib.suppress(CommonplaceError, OSError):
                 path = os.fsencode(root.real())
                 if self._folder is not None:
-                    # A root is written once: no later write would sweep what a killed one left.
-                    remove_leftovers(self._folder)
-                if self._folder is not None and self._path_in(digest) != path:
-                    make_folder(self._folder)
-                    remove_file(self._folder / digest)
-                    with contextlib.suppress(FileExistsError):  # another process was first
-                        write_derived(self._folder / digest, path, mode=0o600)
+                    self._write(self._folder, digest, path)
                 self._recorded.add(digest)
+
+    def _write(self, folder: Path, digest: str, path: bytes) -> None:
+        """Write where a root lies, unless that stands there; and sweep the folder.
+
+        Nothing else would sweep it: a root is written once.
+        """
+        remove_leftovers(folder)
+        if self._path_in(digest) == path:
+            return
+        make_folder(folder)
+        remove_file(folder / digest)
+        with contextlib.suppress(FileExistsError):  # another process was first
+            write_derived(folder / digest, path, mode=0o600)
 
     def find(self, scope: str) -> Root | None:
         """The root of a scope such as `project@1f2e3d4c`; None where nobody kept it."""
