@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 STRUCTURED_HEADER = "commonplace-structured"
 """A header of an HTTP request that asks for it: `Commonplace-Structured: 1`."""
 
@@ -17,3 +22,8 @@ STREAM = "commonplace.stream"
 WORK = "commonplace.work"
 """In the scope of an HTTP request: a function whose context counts a call while it runs, which may
 be longer than the request lasts. Entering it raises RateLimitExceeded."""
+
+
+def is_api(scope: Mapping[str, Any]) -> bool:
+    """Whether a request over HTTP is one of the API."""
+    return bool(scope["path"].startswith(f"{API}/"))

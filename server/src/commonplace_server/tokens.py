@@ -56,11 +56,12 @@ class Token(Struct, frozen=True, kw_only=True):
     """The record of a token.
 
     Args:
-        id: Eight hex digits, which its text begins with.
+        id: Eight hex digits, which its text begins with; of a token that an identity provider made,
+            what it stands for.
         owner: Whose journals it opens.
         scopes: `read`, or `read` and `write`; or `metrics` alone.
         toolsets: The tools it may call; empty for those that the server offers by default.
-        digest: The sha256 of its text.
+        digest: The sha256 of its text; empty for a provider's.
         created_at: When it was made.
         expires_at: Until when it is valid; None for ever.
         revoked_at: When it was revoked; None where it was not.
@@ -86,6 +87,11 @@ class Token(Struct, frozen=True, kw_only=True):
     def may_read(self) -> bool:
         """Whether it opens journals at all."""
         return "read" in self.scopes
+
+    @property
+    def is_own(self) -> bool:
+        """Whether a server of ours made it, and not an identity provider."""
+        return bool(self.digest)
 
     def state(self, now: datetime) -> State:
         """Whether it is valid at that time."""

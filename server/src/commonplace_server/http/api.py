@@ -18,7 +18,7 @@ from commonplace.doors.protocol import STRUCTURED_META, RateLimitExceeded
 from commonplace.verbs.session import within
 from commonplace_server.http.gate import respond
 from commonplace_server.http.openapi import DESCRIPTION, STATUS_OF, TOOLS, describe
-from commonplace_server.scope import API, SESSION, WORK
+from commonplace_server.scope import SESSION, WORK, is_api
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,10 +61,10 @@ class ApiBesideMcp:
 
     async def handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        path = scope["path"]
-        if not path.startswith(f"{API}/"):
+        if not is_api(scope):
             await self._sessions.handle_request(scope, receive, send)
             return
+        path = scope["path"]
         with screening(self._offer.screen.shown):
             if path == DESCRIPTION:
                 done = self._described(scope["method"])

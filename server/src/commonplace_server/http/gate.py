@@ -22,7 +22,7 @@ from commonplace.doors.protocol import RateLimitExceeded
 from commonplace_server.http.metrics import MEDIA_TYPE, METRICS
 from commonplace_server.http.page import page_headers, render_page, wants_page
 from commonplace_server.http.resource import OPEN_TO_ALL
-from commonplace_server.scope import API, STREAM
+from commonplace_server.scope import API, STREAM, is_api
 from commonplace_server.tokens import METRICS_SCOPE
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class Authenticator:
                 "None of this token's toolsets is offered here.",
                 "Use another token, or start the server with --toolsets that name one of them.",
             )
-        if token.digest:
+        if token.is_own:
             self._tokens.note_use(token)
         return caller
 
@@ -388,7 +388,7 @@ class Gate:
             refusal.headers["WWW-Authenticate"] = f"{challenge}, {self._resource.challenge}"
         if _IS_READ not in scope:  # the rest of it is not waited for
             refusal.headers["Connection"] = "close"
-        await _refuse(refusal, send, is_api=_is_api(scope))
+        await _refuse(refusal, send, as_api=is_api(scope))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         probed = self._readiness.answer(scope["path"]) if scope["method"] in _READING else None
@@ -421,7 +421,7 @@ class Gate:
             scope[_IS_READ] = True  # its own to read
             await self._pages(scope, receive, send)
             return
-        if scope["path"].rstrip("/") != PATH and not _is_api(scope):
+        if scope["path"].rstrip("/") != PATH and not is_api(scope):
             known = f"{PATH} and {API}"
             raise _not_found(known if self._pages is None else f"{PATH}, {API} and {WEB}")
         if scope["method"] not in {"GET", "POST", "DELETE"}:
@@ -435,7 +435,7 @@ class Gate:
         caller = await self._asked(
             partial(self._authenticator.admit, headers, http_version=version)
         )
-        if scope["method"] != "GET" or _is_api(scope):
+        if scope["method"] != "GET" or is_api(scope):
             with self._counted(caller, headers) as full:
                 body = await self._read(headers, receive) if scope["method"] == "POST" else b""
                 scope[_IS_READ] = True
@@ -509,7 +509,7 @@ class Gate:
     def _check_scope(self, caller: Caller, scope: Scope, body: bytes) -> None:
         """Refuse a call of a tool that exists and is not this caller's to call."""
         withheld = self._withheld(caller)
-        if _is_api(scope):
+        if is_api(scope):
             called = scope["path"].rpartition("/")[2]
         elif any(b'"%s"' % name in body for name in withheld):
             called = _tool_called(body)
@@ -554,11 +554,6 @@ def _is_reply(headers: Mapping[bytes, bytes], body: bytes) -> bool:
     if not isinstance(message, dict) or "method" in message:
         return False
     return "result" in message or "error" in message
-
-
-def _is_api(scope: Scope) -> bool:
-    """Whether a request is one of the API."""
-    return bool(scope["path"].startswith(f"{API}/"))
 
 
 def _tool_called(body: bytes) -> str:
@@ -608,9 +603,9 @@ def _too_large(most: int) -> Refusal:
     return Refusal(413, "invalid", "The request is too large.", hint, Connection="close")
 
 
-async def _refuse(refusal: Refusal, send: Send, *, is_api: bool) -> None:
+async def _refuse(refusal: Refusal, send: Send, *, as_api: bool) -> None:
     facts: Mapping[str, Any] = refusal.facts
-    if not is_api:
+    if not as_api:
         text = f"{facts['message']} {facts['hint']}".strip()
         error = {"code": _INVALID_REQUEST, "message": text, "data": facts}
         facts = {"jsonrpc": "2.0", "id": None, "error": error}

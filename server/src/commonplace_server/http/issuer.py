@@ -35,7 +35,6 @@ ALGORITHMS = frozenset(
 TOOLSET = "toolset:"
 """What a scope that names a toolset begins with."""
 
-_NONE: frozenset[str] = frozenset()
 _LONGEST = 16_384
 _LEEWAY_S = 30
 _KEEP_S = 600.0
@@ -141,9 +140,10 @@ class Issuer:
                 options={"require": ["exp", "iss", "aud"]},
             )
             until = datetime.fromtimestamp(claims["exp"], UTC)
+            made = datetime.fromtimestamp(claims.get("iat", claims["exp"]), UTC)
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError, OSError):
             return None
-        token = self._token(claims, until)
+        token = self._token(claims, made, until)
         self._note(token.id, until)
         return token
 
@@ -152,7 +152,7 @@ class Issuer:
         until = self._until.get(token_id)
         return until is not None and now < until
 
-    def _token(self, claims: Mapping[str, Any], until: datetime) -> Token:
+    def _token(self, claims: Mapping[str, Any], made: datetime, until: datetime) -> Token:
         owner, scopes = self._owner(claims), _scopes(claims)
         toolsets = tuple(sorted(x.removeprefix(TOOLSET) for x in scopes if x.startswith(TOOLSET)))
         rights = tuple(x for x in SCOPES if x in scopes)
@@ -165,7 +165,7 @@ class Issuer:
             scopes=rights,
             toolsets=toolsets,
             digest="",
-            created_at=until,
+            created_at=made,
             expires_at=until,
             label=client,
         )
@@ -285,9 +285,13 @@ def fetch_json(address: str) -> Mapping[str, Any]:
         parts = urllib.parse.urlsplit(address)
         if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
             raise Unavailable(f"{opening(address, 100)!r} is no address with https.")
-        with httpx2.stream("GET", address, timeout=_TIMEOUT_S, follow_redirects=False) as answer:
+        # As it comes over the wire: what is packed may unfold to any size.
+        plain = {"User-Agent": "commonplace", "Accept-Encoding": "identity"}
+        with httpx2.stream(
+            "GET", address, headers=plain, timeout=_TIMEOUT_S, follow_redirects=False
+        ) as answer:
             answer.raise_for_status()
-            for part in answer.iter_bytes():
+            for part in answer.iter_raw():
                 body += part
                 if len(body) > _MOST_BYTES or time.monotonic() > ends:
                     raise Unavailable(f"{opening(address, 100)!r} answers too much, or too slowly.")

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from commonplace.doors.protocol import MODERN, RateLimitExceeded
 from commonplace_server.http.calls import ServedSession
-from commonplace_server.scope import API, SESSION, STREAM, WORK
+from commonplace_server.scope import SESSION, STREAM, WORK, is_api
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -226,7 +226,7 @@ class _CallerState:
         with self._in_flight(held, is_stream=STREAM in scope) as cancelled:
             answer = _Answer(send, begun=lambda status, named: self._keep(held, status, named))
             await self._is_ready.wait()
-            begins = session_id is None and not scope["path"].startswith(f"{API}/")
+            begins = session_id is None and not is_api(scope)
             if begins and headers.get(VERSION_HEADER, b"") < MODERN.encode():
                 await self._make_room()
             await self._manager.handle_request(scope, receive, answer.send)
