@@ -63,6 +63,23 @@ def test_who_called_what_is_noted_with_refs_and_no_text():
     assert "xylophone" not in json.dumps([*hers, his])
 
 
+def test_what_a_connector_found_and_opened_is_noted():
+    """Its clients call a ref an id."""
+    ann = token_for("ann", toolsets=["chronicle", "connector"])
+    with HttpServer("--toolsets", "chronicle,connector", COMMONPLACE_SERVE_AUDIT_DAYS="30") as it:
+        with Raw(it.url, ann) as raw:
+            raw.handshake()
+            raw.call("add_entry", message="painted the harbour wall")
+            (ref,) = accesses("ann")[0]["refs"]
+            raw.call("search", query="harbour")
+            raw.call("fetch", id=ref)
+        assert it.end() == 0
+    assert [(x["tool"], x["refs"]) for x in accesses("ann")[1:]] == [
+        ("search", [ref]),
+        ("fetch", [ref]),
+    ]
+
+
 def test_no_backup_and_no_export_holds_the_account(tmp_path):
     """A restore would bring back the refs of what was forgotten since."""
     with HttpServer(COMMONPLACE_SERVE_AUDIT_DAYS="30") as server:

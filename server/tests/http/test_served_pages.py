@@ -123,6 +123,16 @@ def test_a_form_is_no_larger_than_a_call(narrow):
     assert narrow.stranger().post("/web/leave", data=form).status_code == 200
 
 
+def test_the_link_of_a_connector_opens_the_entry(world):
+    """Its path is that of the pages, which another package serves."""
+    world.log("ann", "painted the harbour wall")
+    with world.apps.using("ann") as app:
+        found = app.toolset("connector").tool("search").call({"query": "harbour"}).facts
+    (result,) = found["results"]
+    path = f"/web/entry?{result['url'].partition('?')[2]}"
+    assert "painted the harbour wall" in words_of(world.browser("ann").get(path))
+
+
 def test_each_sees_their_own(world):
     """In every page of a list, and in the search."""
     world.log("ann", "the secret of ann")

@@ -61,6 +61,14 @@ def test_a_short_ref_opens_too(world, offer):
     assert called(tools, "fetch", id=short_ref(ref))["id"] == ref
 
 
+def test_what_must_be_known_of_a_search_is_said(world, offer):
+    """As recall says it: results alone would pass for all that there is."""
+    logged(world, "left Postgres for SQLite")
+    _, tools = offer()
+    found = called(tools, "search", query="postgres")
+    assert found["notes"] == ["Searched by words alone: No encoder is configured."]
+
+
 def test_without_an_address_the_url_names_the_entry(world, offer):
     """No server is made up."""
     ref = logged(world, "left Postgres for SQLite")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
+from commonplace.journals.table import JOURNAL_NAMES
 from commonplace.verbs.session import Session
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def refs_of(answer: Answer) -> Iterator[str]:
 def _refs_in(facts: Any) -> Iterator[str]:
     if isinstance(facts, Mapping):
         for name, value in facts.items():
-            if name == "ref" and isinstance(value, str):
+            if isinstance(value, str) and (name == "ref" or (name == "id" and _is_ref(value))):
                 yield value
             elif name == "refs" and isinstance(value, list | tuple):
                 yield from (each for each in value if isinstance(each, str))
@@ -69,6 +70,11 @@ def _refs_in(facts: Any) -> Iterator[str]:
     elif isinstance(facts, list | tuple):
         for each in facts:
             yield from _refs_in(each)
+
+
+def _is_ref(text: str) -> bool:
+    """Whether what a tool calls an id is a ref, as a connector's is."""
+    return text.partition(":")[0] in JOURNAL_NAMES
 
 
 class ObservesCalls(Protocol):

@@ -64,9 +64,9 @@ class ConnectorTools:
 
         Returns results, best first, each with its id, title, text and url.
         """
-        facts = self._recall.recall(query=query, budget_tokens=_BUDGET_TOKENS).facts
-        results = [self._named(hit, hit["excerpt"]) for hit in facts["results"]]
-        return Answer("", {"results": results})
+        found = self._recall.recall(query=query, budget_tokens=_BUDGET_TOKENS)
+        results = [self._named(hit, hit["excerpt"]) for hit in found.facts["results"]]
+        return Answer("", {"results": results}, found.notes or None)
 
     def fetch(
         self,
