@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -100,7 +100,8 @@ class NotebookPostgres:
         with self._writing() as conn:
             known = self._find_entry(conn, entry.id)
             if known is not None:
-                return self._written(conn, known, repeated=True)
+                text = self._overview(conn, known.section) or ""
+                return self._written(conn, known, text, repeated=True)
             there = self._overview(conn, entry.section)
             if overview is not None:
                 check_base(entry.section, _as_file(there), overview, base_version)
@@ -113,7 +114,7 @@ class NotebookPostgres:
             text = overview if overview is not None else (there or "")
             if there is None or text != there:
                 self._add_version(conn, entry.section, text, entry_id=entry.id, after=place)
-            return self._written(conn, entry, repeated=False)
+            return self._written(conn, entry, text, repeated=False)
 
     def set_end(self, message: CommitMessage) -> None:
         """Set the end of an entry that a message names; see the port."""
@@ -265,16 +266,19 @@ class NotebookPostgres:
     ) -> tuple[Replacement, ...]:
         """Entries of a section that were replaced since its overview was written; see the port."""
         with self._rows.reading() as conn:
-            overview = next(iter(self._ask(conn, "overview", section=section)), None)
-            rows = self._ask(conn, "replaced") if overview and overview[1].strip() else []
-        took = {row[0]: row for row in reversed(rows)}
+            text, after = next(iter(self._ask(conn, "overview", section=section)), ("", 0))
+            asked = self._ask(conn, "replaced") if text.strip() else []
+        rows = [_Replaced(*row) for row in asked]
+        newest = {row.former: row for row in reversed(rows)}
         found: dict[str, Replacement] = {}
         for row in rows:
-            old, scope, at, place, *later = row
-            is_since = overview is not None and place <= overview[2] < later[3]
-            if scope == section and is_since and old not in found and _is_written(later, before):
-                _, _, _, _, *last = _end_of_chain(row, took, before)
-                found[old] = Replacement(former=_link(scope, old, at), successor=_link_to(last))
+            is_since = row.former_section == section and row.former_place <= after < row.place
+            if is_since and row.former not in found and row.is_written(before):
+                end = _end_of_chain(row, newest, before)
+                found[row.former] = Replacement(
+                    former=_link(section, row.former, row.former_at),
+                    successor=_link(end.section, end.id, end.at),
+                )
         return tuple(found.values())
 
     def forget(self, entry_ids: Sequence[str], cut: Callable[[str], str]) -> Mapping[str, int]:
@@ -320,8 +324,9 @@ class NotebookPostgres:
             expires=own_end(message),
         )
 
-    def _written(self, conn: Connection, entry: NotebookEntry, *, repeated: bool) -> WrittenEntry:
-        overview = self._overview(conn, entry.section) or ""
+    def _written(
+        self, conn: Connection, entry: NotebookEntry, overview: str, *, repeated: bool
+    ) -> WrittenEntry:
         count, _ = self._counts(conn, entry.section).get(entry.section, (0, None))
         return WrittenEntry(
             entry=entry,
@@ -335,21 +340,12 @@ class NotebookPostgres:
         self, conn: Connection, section: str, text: str, *, entry_id: str, after: int
     ) -> None:
         """Put an overview in the place of what is there, whose number no other has."""
-        rows = self._ask(conn, "overview", section=section)
-        self._rows.ask(
-            conn,
-            "add_version",
-            section=section,
-            number=rows[0][0] + 1 if rows else 1,
-            id=entry_id,
-            after=after,
-            at=self._clock(),
-            **_overview_columns(text),
-        )
+        given = {"section": section, "id": entry_id, "after": after, "at": self._clock()}
+        self._rows.ask(conn, "add_version", **given, **_overview_columns(text))
 
     def _overview(self, conn: Connection, section: str) -> str | None:
         rows = self._ask(conn, "overview", section=section)
-        return rows[0][1] if rows else None
+        return rows[0][0] if rows else None
 
     def _sections(self, conn: Connection) -> list[str]:
         return [name for (name,) in self._ask(conn, "sections")]
@@ -455,30 +451,43 @@ def _target(section: str, entry: str) -> str:
     return f"{section}#{entry}" if entry else section
 
 
-def _is_written(later: Sequence[Any], before: datetime | None) -> bool:
-    """Whether a successor was written down before an instant."""
-    return before is None or later[4] < before
+class _Replaced(NamedTuple):
+    """A row of `replaced`: an entry, and one that took its place.
+
+    Attributes:
+        written_at: When that one was written down, whatever time it has.
+    """
+
+    former: str
+    former_section: str
+    former_at: datetime
+    former_place: int
+    id: str
+    section: str
+    at: datetime
+    place: int
+    written_at: datetime
+
+    def is_written(self, before: datetime | None) -> bool:
+        """Whether the one that took its place was written down before an instant."""
+        return before is None or self.written_at < before
 
 
 def _end_of_chain(
-    row: tuple[Any, ...], took: Mapping[str, tuple[Any, ...]], before: datetime | None
-) -> tuple[Any, ...]:
-    """The last replacement of a chain; of a circle the newest."""
-    passed = {row[4]}
-    while (later := took.get(row[4])) is not None:
-        if later[4] in passed or not _is_written(later[4:], before):
+    row: _Replaced, newest: Mapping[str, _Replaced], before: datetime | None
+) -> _Replaced:
+    """What holds in the place of an entry that was replaced in its turn; the newest of a circle."""
+    passed = {row.id}
+    while later := newest.get(row.id):
+        if later.id in passed or not later.is_written(before):
             break
-        passed.add(later[4])
+        passed.add(later.id)
         row = later
     return row
 
 
 def _link(section: str, entry_id: str, at: datetime) -> ChainLink:
     return ChainLink(ref=ref_of(section, entry_id), at=_utc(at))
-
-
-def _link_to(later: Sequence[Any]) -> ChainLink:
-    return _link(later[1], later[0], later[2])
 
 
 def _utc(at: datetime) -> datetime:

@@ -57,7 +57,7 @@ SELECT DISTINCT section FROM cp_overviews WHERE user_id = %(owner)s ORDER BY sec
 
 -- name: overview
 -- The overview of a section that holds.
-SELECT number, body, after FROM cp_overviews
+SELECT body, after FROM cp_overviews
 WHERE user_id = %(owner)s AND section = %(section)s ORDER BY number DESC LIMIT 1;
 
 -- name: overviews
@@ -95,8 +95,10 @@ WHERE user_id = %(owner)s AND section = %(section)s AND number = %(number)s;
 INSERT INTO cp_overviews (
     user_id, section, number, version, body, links, entry_id, after, written_at
 ) VALUES (
-    %(owner)s, %(section)s, %(number)s, %(version)s, %(body)s, %(links)s::text[], %(id)s,
-    %(after)s, %(at)s
+    %(owner)s, %(section)s, (
+        SELECT coalesce(max(number), 0) + 1 FROM cp_overviews
+        WHERE user_id = %(owner)s AND section = %(section)s
+    ), %(version)s, %(body)s, %(links)s::text[], %(id)s, %(after)s, %(at)s
 );
 
 -- name: last_place
