@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import itertools
 from datetime import UTC
+from functools import partial
 
-import psycopg
 import pytest
 from tests.contracts.chronicle_laws import MINUTE, NOW, ChronicleContract
+from tests.contracts.followed import check_told_of_changes
 
 from commonplace.core.errors import NotFound
 from commonplace.core.expiring import is_revealed, revealed
-from commonplace.core.values import Drop, Put, Since
+from commonplace.journals.chronicle.event import doc_of
 from commonplace.journals.chronicle.journal import Author, ChronicleJournal
 from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.records.times import MemoryTimes
 from commonplace_server.store.chronicle import ChroniclePostgres
-from commonplace_server.store.chronicle_source import SharedChronicleSource
+from commonplace_server.store.source import SharedSource
 from commonplace_server.wiring.schema import check_database
 from commonplace_testing import FrozenClock
 
@@ -67,7 +68,7 @@ class ServerWorld(FileWorld):
     def source(self):
         """What the timeline follows it by."""
         store = ChroniclePostgres(self._database, owner="ann", clock=self.clock)
-        return SharedChronicleSource(store, UTC)
+        return SharedSource("chronicle", store, partial(doc_of, zone=UTC))
 
     def expire(self, ref):
         times = MemoryTimes(self._database, owner="ann", column="expires_at")
@@ -133,20 +134,10 @@ class TestChroniclePostgres(ChronicleContract):
         """Of three entries the one that was altered and the one that left: no other is read again."""
         mine = world.open()
         kept, altered, gone = (mine.add_event(f"did {n}", at=NOW).event for n in range(3))
-        known = {each.ref: each.stamp for each in (altered, gone)}
-        with psycopg.connect(database.admin_url, autocommit=True) as conn:
-            conn.execute("UPDATE wb_outbox SET at = at - interval '1 day'")
-            conn.execute(
-                "UPDATE wb_outbox SET at = at - interval '1 day' WHERE ref_id = %s", [kept.id]
-            )
-        source = world.source()
-        mark = source.mark()
-        mine.edit_event(altered.ref, message="did better")
-        mine.delete_event(gone.ref)
-        stamps = lambda begins: {ref: x for ref, x in known.items() if ref.startswith(begins)}  # noqa: E731
-        changes = [*source.scan(Since(mark=mark, stamps=stamps))]
-        assert source.mark() != mark
-        assert {x.ref for x in changes if isinstance(x, Drop)} == {gone.ref}
-        assert [x.doc.ref for x in changes if isinstance(x, Put)] == [altered.ref]
-        whole = source.scan(Since(mark="another", stamps=stamps))
-        assert {x.doc.ref for x in whole if isinstance(x, Put)} == {kept.ref, altered.ref}
+        check_told_of_changes(
+            world.source(),
+            database,
+            {each.ref: each.stamp for each in (kept, altered, gone)},
+            edit=lambda ref: mine.edit_event(ref, message="did better"),
+            delete=mine.delete_event,
+        )

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from commonplace.core.errors import Conflict, Lost, NotFound
 from commonplace.journals.chronicle.event import (
     EVERYTHING,
@@ -23,7 +25,6 @@ from commonplace.journals.chronicle.event import (
     ambiguous_id,
     changed,
     count_tags,
-    doc_of,
     fold_tag,
     held_of,
     links_to,
@@ -40,11 +41,9 @@ from commonplace_server.store.entries import EntryRow, EntryRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import tzinfo
 
     from commonplace.core.clock import Clock
     from commonplace.core.project_folders import ProjectFolders
-    from commonplace.core.values import Doc
     from commonplace.journals.chronicle.event import EventDraft, TagCount, UnlessSaid
     from commonplace.journals.chronicle.words import Words
     from commonplace_server.postgres.database import Connection, Postgres
@@ -85,10 +84,6 @@ class ChroniclePostgres:
         with self._rows.reading() as conn:
             return self._events(self._rows.read(conn, "of_ids", ids=_ids(identities)))
 
-    def docs_of(self, identities: Sequence[str], *, zone: tzinfo) -> Mapping[str, Doc]:
-        """What the index is to hold of those of these ids that there are."""
-        return {event.id: doc_of(event, zone) for event in self.get_many(identities)}
-
     def newest(self, limit: int, question: EventQuery) -> list[Event]:
         """The newest entries that are asked for, newest first; see the port."""
         with self._rows.reading() as conn:
@@ -98,6 +93,13 @@ class ChroniclePostgres:
         """The entries after an (instant, place), oldest first; see the port."""
         with self._rows.reading() as conn:
             return self._events(self._rows.read(conn, "oldest", limit=limit, **_place_of(after)))
+
+    def list_all(self) -> Iterator[Event]:
+        """All entries, newest first; few are held in memory."""
+        asked = EVERYTHING
+        while events := self.newest(_AT_ONCE, asked):
+            yield from events
+            asked = replace(asked, below=(events[-1].instant, events[-1].place))
 
     def after(self, event: Event) -> Event | None:
         """The entry that follows this one in time; see the port."""

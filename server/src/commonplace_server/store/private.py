@@ -36,7 +36,8 @@ from commonplace.journals.private.format import (
 from commonplace.journals.private.markdown import SUPERSEDES, split_frontmatter
 from commonplace.journals.private.note import USER, PrivateNote, entry_of, note_of, parse_ref
 from commonplace.journals.private.places import SCHEME
-from commonplace.journals.private.source import JOURNAL, doc_of
+from commonplace.journals.private.shared import list_notes
+from commonplace.journals.private.source import JOURNAL
 from commonplace.journals.private.write import (
     NewText,
     ThoughtsWritten,
@@ -50,12 +51,11 @@ from commonplace_server.postgres.text_lists import Texts
 from commonplace_server.store.entries import EntryRow, EntryRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
     from commonplace.core.clock import Clock
-    from commonplace.core.values import Doc
     from commonplace.journals.private.copied import Copy
     from commonplace.journals.private.format import PrivateEntry
     from commonplace.journals.private.roots import Kind
@@ -172,10 +172,14 @@ class PrivatePostgres:
         with self._rows.reading() as conn:
             return [*map(_note_in, self._rows.read(conn, "of_ids", ids=ids))]
 
-    def docs_of(self, identities: Sequence[str]) -> Mapping[str, Doc]:
-        """What the index is to hold of those of these ids that there are."""
+    def get_many(self, identities: Sequence[str]) -> list[PrivateEntry]:
+        """The entries with just these ids that there are, in no order."""
         notes = self.find_notes([f"{SCHEME}{each}" for each in identities])
-        return {note.id: doc_of(entry_of(note, self.zone), self.zone) for note in notes}
+        return [entry_of(note, self.zone) for note in notes]
+
+    def list_all(self) -> Iterator[PrivateEntry]:
+        """All entries, oldest first; few are held in memory."""
+        return (entry_of(note, self.zone) for note in list_notes(self))
 
     def list_oldest(self, limit: int, after: tuple[datetime, str] | None) -> list[PrivateNote]:
         """The notes after a (time, ref), oldest first; see the port."""
@@ -288,8 +292,12 @@ class PrivatePostgres:
             self._keep_keys(conn, digests)
 
     def mark(self) -> str:
-        """A token that changes with every change; see the port."""
+        """A token that changes with every change; reads the outbox, and no entry."""
         return self._rows.mark()
+
+    def changed_since(self, mark: str | None) -> list[str] | None:
+        """The ids of all that changed after a mark; None for a mark that says not."""
+        return self._rows.changed_since(mark)
 
     def _checked(self, text: str) -> str:
         screened = self._screen(text)

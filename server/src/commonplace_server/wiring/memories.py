@@ -14,6 +14,8 @@ from commonplace.app.owner_context import SearchStack
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Problem
+from commonplace.journals.chronicle import event
+from commonplace.journals.private import source
 from commonplace_server.index import index
 from commonplace_server.index.merged import MergedIndex
 from commonplace_server.postgres.database import Postgres
@@ -25,8 +27,8 @@ from commonplace_server.records.times import MemoryTimes
 from commonplace_server.records.upkeep import MemoryUpkeep
 from commonplace_server.store import entries
 from commonplace_server.store.chronicle import ChroniclePostgres
-from commonplace_server.store.chronicle_source import SharedChronicleSource
 from commonplace_server.store.private import PrivatePostgres
+from commonplace_server.store.source import SharedSource
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.wiring.servers import describe_home, open_servers
 from commonplace_server.worker.changes import JournalChanges
@@ -36,6 +38,7 @@ from commonplace_server.worker.worker import MemoryWorker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import tzinfo
 
     from commonplace.app.owner_context import JournalWiring, OwnerContext
     from commonplace.app.process import ProcessContext
@@ -78,13 +81,17 @@ class PostgresMemories:
         """The entries of one user's chronicle."""
         return ChroniclePostgres(self._database, owner=owner, clock=clock)
 
-    def chronicle_source(self, store: ChroniclePostgres) -> SharedChronicleSource:
+    def chronicle_source(self, store: ChroniclePostgres) -> SharedSource:
         """What follows them for the timeline and forgetting; the index has its outbox."""
-        return SharedChronicleSource(store, self._zone)
+        return _source_of_chronicle(store, self._zone)
 
     def private_of(self, owner: str, clock: Clock) -> PrivatePostgres:
         """The entries of one user's private journal."""
         return private_store(self._database, owner, clock, self._shared)
+
+    def private_source(self, store: PrivatePostgres) -> SharedSource:
+        """What follows them likewise."""
+        return _source_of_private(store)
 
     def times_of(self, owner: str, column: TimeColumn, journals: Sequence[str]) -> MemoryTimes:
         """What keeps such times of a user's entries, for every server of the database."""
@@ -169,10 +176,19 @@ def others_of(
 ) -> Mapping[str, ReadsDocs]:
     """What reads a user's entries of the journals beside memory, for the index."""
     chronicle = ChroniclePostgres(database, owner=owner, clock=clock)
-    return {
-        "chronicle": partial(chronicle.docs_of, zone=shared.settings.timezone),
-        "private": private_store(database, owner, clock, shared).docs_of,
-    }
+    sources = (
+        _source_of_chronicle(chronicle, shared.settings.timezone),
+        _source_of_private(private_store(database, owner, clock, shared)),
+    )
+    return {each.name: each.docs_of for each in sources}
+
+
+def _source_of_chronicle(store: ChroniclePostgres, zone: tzinfo) -> SharedSource:
+    return SharedSource(event.JOURNAL, store, partial(event.doc_of, zone=zone))
+
+
+def _source_of_private(store: PrivatePostgres) -> SharedSource:
+    return SharedSource(source.JOURNAL, store, partial(source.doc_of, zone=store.zone))
 
 
 @contextmanager

@@ -346,11 +346,10 @@ class PrivateWiring:
 
     @locked_cached_property
     def _sources(self) -> Sequence[Source]:
-        from commonplace.journals.private.shared import SharedPrivateSource
         from commonplace.journals.private.source import sources_of
 
         if self.is_shared:
-            return [SharedPrivateSource(self._shared_store)]
+            return [shared_of(self._context.shared).private_source(self._shared_store)]
         return sources_of(self.files)
 
     def other_sources(self) -> Sequence[Source]:

@@ -169,7 +169,3 @@ class SharedThoughts(ThoughtStore, Protocol):
     def note_keys(self, digests: Mapping[str, tuple[Sequence[str], datetime]]) -> None:
         """Keep what keys stand for, by their sha256, unless they are known: refs and a time."""
         ...
-
-    def mark(self) -> str:
-        """A token that changes with every change; reads no entry."""
-        ...

@@ -12,12 +12,12 @@ from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
+from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.core.expiring import revealed
 from commonplace.core.files import locked, remove_file, remove_leftovers, translated
 from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.text import first_words
-from commonplace.core.values import Drop, EntryPreview, Page, Put
+from commonplace.core.values import EntryPreview, Page
 from commonplace.journals.private.copied import key_of_copy, origin_of
 from commonplace.journals.private.format import EPOCH, from_millis, parse_day, version_of
 from commonplace.journals.private.markdown import parse_frontmatter
@@ -31,7 +31,7 @@ from commonplace.journals.private.places import (
     read_bytes,
 )
 from commonplace.journals.private.portable import JOURNAL, PortableThoughts
-from commonplace.journals.private.source import KIND, doc_of
+from commonplace.journals.private.source import KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.import_notes import NotesImport
-    from commonplace.core.values import Change, Since
     from commonplace.journals.private.format import PrivateEntry
     from commonplace.journals.private.journal import PrivateJournal
     from commonplace.journals.private.note import PrivateNote
@@ -101,34 +100,6 @@ def _preview(entry: PrivateEntry | None) -> EntryPreview | None:
     if entry is None:
         return None
     return EntryPreview(ref=entry.ref, at=entry.at, text=first_words(entry.text))
-
-
-class SharedPrivateSource:
-    """What the timeline and forgetting follow, a `core.ports.Source`; the index has its outbox."""
-
-    name = JOURNAL
-    cheap_mark = False
-    exact_mark = True
-
-    def __init__(self, store: SharedThoughts) -> None:
-        self._store = store
-
-    def mark(self) -> str:
-        """How often its entries changed; see the port."""
-        try:
-            return self._store.mark()
-        except CommonplaceError as exc:
-            return f"unreadable {exc.message}"
-
-    def scan(self, since: Since) -> Iterator[Change]:
-        """Puts of what is new or altered, then drops; reads every entry."""
-        known, seen = since.stamps(SCHEME), set()
-        for note in list_notes(self._store):
-            seen.add(note.ref)
-            entry = entry_of(note, self._store.zone)
-            if known.get(note.ref) != entry.stamp:
-                yield Put(doc_of(entry, self._store.zone))
-        yield from (Drop(ref) for ref in sorted(known.keys() - seen))
 
 
 class PortableSharedPrivate:

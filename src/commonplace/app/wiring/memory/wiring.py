@@ -94,6 +94,10 @@ class SharedMemories(Memories, Protocol):
         """The entries of one user's private journal."""
         ...
 
+    def private_source(self, store: Any) -> Source:
+        """What follows them likewise."""
+        ...
+
     def times_of(self, owner: str, column: TimeColumn, journals: Sequence[str]) -> KeepsTimes:
         """What keeps times of a user's entries for every server."""
         ...
