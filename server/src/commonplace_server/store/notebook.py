@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
@@ -26,8 +27,8 @@ from commonplace.journals.notebook.format import (
     version_of,
     written_of,
 )
-from commonplace.journals.notebook.links import SHORTEST_ID, entry_links, links_of
-from commonplace.journals.notebook.names import refuse_twin
+from commonplace.journals.notebook.links import beginnings_of, entry_links, links_of
+from commonplace.journals.notebook.names import current_name, names_of, refuse_twin
 from commonplace.journals.notebook.sections import (
     Backlinks,
     EntryLine,
@@ -41,7 +42,6 @@ from commonplace.journals.notebook.sections import (
     check_base,
     no_section,
     pairs_to_move,
-    target_taken,
 )
 from commonplace_server.postgres.text_lists import Texts
 from commonplace_server.store.entries import EntryRow, EntryRows
@@ -142,15 +142,12 @@ class NotebookPostgres:
     def move(self, old: str, new: str, *, below: bool) -> SectionMoves:
         """Give a section another name, all or none of them; see the port."""
         with self._writing() as conn:
-            sections = self._sections(conn)
-            pairs = pairs_to_move(old, new, sections, below=below)
+            has_entries = partial(self._counts, conn)
+            pairs = pairs_to_move(
+                old, new, self._sections(conn), below=below, has_entries=has_entries
+            )
             if not pairs:
                 raise no_section(old, self._current_name(conn, old))
-            stay = sorted(set(sections) - {x for x, _ in pairs})
-            for _, target in pairs:
-                if target in stay or self._counts(conn, target):
-                    raise target_taken(target)
-                refuse_twin(target, stay)
             for before, after in pairs:
                 for name in ("rename_entries", "rename_overviews", "add_move"):
                     self._rows.ask(conn, name, old=before, new=after)
@@ -221,13 +218,8 @@ class NotebookPostgres:
 
     def names_of(self, section: str) -> list[str]:
         """What a section is called, and then what it was called before; see the port."""
-        names = [section]
         with self._rows.reading() as conn:
-            moves = self._ask(conn, "moves")
-        for old, new in reversed(moves):
-            if new in names and old not in names:
-                names.append(old)
-        return names
+            return names_of(section, self._ask(conn, "moves"))
 
     def find_successor(self, entry_id: str) -> EntryLine | None:
         """The entry that took the place of one; see the port."""
@@ -250,8 +242,8 @@ class NotebookPostgres:
         self, names: Sequence[str], entry_names: Sequence[str], *, length: int
     ) -> Backlinks:
         """The texts that link to a section, or to an entry of it; see the port."""
-        marks = [x[:end] for x in entry_names for end in range(SHORTEST_ID, len(x) + 1)]
-        targets = Texts([_target(name, mark) for name in names for mark in marks or [""]])
+        marks = beginnings_of(entry_names) or [""]
+        targets = Texts([_target(name, mark) for name in names for mark in marks])
         with self._rows.reading() as conn:
             overviews = self._ask(conn, "linking_overviews", targets=targets)
             lines = self._lines(conn, "shown", "linking", targets=targets)
@@ -357,13 +349,7 @@ class NotebookPostgres:
 
     def _current_name(self, conn: Connection, section: str) -> str:
         moved = dict(self._ask(conn, "moves"))  # of one name the last move counts
-        seen = {section}
-        while (found := moved.get(section)) is not None:
-            section = found
-            if section in seen:
-                break
-            seen.add(section)
-        return section
+        return current_name(section, moved.get)
 
     def _find_entry(self, conn: Connection, entry_id: str) -> NotebookEntry | None:
         rows = self._ask(conn, "whole", id=entry_id)

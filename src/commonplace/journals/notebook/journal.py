@@ -19,11 +19,7 @@ from commonplace.journals.git.repo import init_repository
 from commonplace.journals.git.run import LONG_TIMEOUT_S
 from commonplace.journals.notebook.acts import NotebookActs
 from commonplace.journals.notebook.commit_drafts import Signature
-from commonplace.journals.notebook.format import (
-    DEFAULT_AUTHOR,
-    parse_file,
-    parse_message,
-)
+from commonplace.journals.notebook.format import DEFAULT_AUTHOR, parse_file, parse_message
 from commonplace.journals.notebook.names import file_of
 from commonplace.journals.notebook.reader import NotebookReader
 from commonplace.journals.notebook.write import NotebookWriter

@@ -24,10 +24,7 @@ from commonplace.db.queries import read_queries
 from commonplace.db.sqlite import Database, connect, erase, transaction, translated
 from commonplace.journals.git.history import parse_commit, read_history
 from commonplace.journals.git.trees import compare_trees
-from commonplace.journals.notebook.format import (
-    parse_file,
-    parse_message,
-)
+from commonplace.journals.notebook.format import parse_file, parse_message
 from commonplace.journals.notebook.history_rows import (
     NEVER,
     EndRow,
@@ -37,8 +34,8 @@ from commonplace.journals.notebook.history_rows import (
     MoveRow,
     rows_of,
 )
-from commonplace.journals.notebook.links import SHORTEST_ID, Link, entry_links, links_of
-from commonplace.journals.notebook.names import file_of, find_section
+from commonplace.journals.notebook.links import Link, beginnings_of, entry_links, links_of
+from commonplace.journals.notebook.names import current_name, file_of, find_section, names_of
 from commonplace.journals.notebook.sections import (
     Backlinks,
     EntryLine,
@@ -312,8 +309,7 @@ class Ledger:
         names: Of the section, as links may have them; entry_names: the entry's id and hash, none
         for the section itself.
         """
-        starts = [name[:end] for name in entry_names for end in range(SHORTEST_ID, len(name) + 1)]
-        marks = json.dumps(starts or [""])
+        marks = json.dumps(beginnings_of(entry_names) or [""])
         targets = [
             {"section": section, "entry": entry}
             for section, entry in self.ask("link_targets", sections=json.dumps(names), marks=marks)
@@ -376,21 +372,13 @@ class Ledger:
 
     def current_name(self, section: str) -> str:
         """What a section is called now; the name itself where it never moved."""
-        seen = {section}
-        while found := self.ask("moved_to", old=section):
-            section = found[0][0]
-            if section in seen:
-                break
-            seen.add(section)
-        return section
+        return current_name(
+            section, lambda old: next((new for (new,) in self.ask("moved_to", old=old)), None)
+        )
 
     def names_of(self, section: str) -> list[str]:
         """What a section is called, and then what it was called before it was moved."""
-        names = [section]
-        for old, new in reversed(self.ask("all_moves")):
-            if new in names and old not in names:
-                names.append(old)
-        return names
+        return names_of(section, self.ask("all_moves"))
 
     def now(self) -> float:
         """The present, in seconds since 1970."""

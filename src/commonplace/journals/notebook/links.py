@@ -14,7 +14,7 @@ from commonplace.journals.notebook.format import ref_of, summary_of
 from commonplace.journals.notebook.names import SUFFIX, why_nameless
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 MOST_LINKS = 1000
 """Links of one text that are indexed: what follows is as good as not linked."""
@@ -51,6 +51,11 @@ class Link(NamedTuple):
     def ref(self) -> str:
         """It as an address, whether or not it leads somewhere."""
         return ref_of(self.section, self.entry)
+
+
+def beginnings_of(entry_names: Iterable[str]) -> list[str]:
+    """What a link may have of the ids and hashes of an entry."""
+    return [name[:end] for name in entry_names for end in range(SHORTEST_ID, len(name) + 1)]
 
 
 def entry_links(summary: str, text: str) -> tuple[Link, ...]:

@@ -14,7 +14,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 SUFFIX = ".md"
 LONGEST_NAME = 200
@@ -82,6 +82,26 @@ def refuse_twin(section: str, others: Iterable[str]) -> None:
             raise _refused(
                 section, f"it differs from {twin!r} only in case or form", f"Use {twin}."
             )
+
+
+def current_name(section: str, moved_to: Callable[[str], str | None]) -> str:
+    """What a section is called now; moved_to: its name after its last move, None for no move."""
+    seen = {section}
+    while (found := moved_to(section)) is not None:
+        section = found
+        if section in seen:
+            break
+        seen.add(section)
+    return section
+
+
+def names_of(section: str, moves: Sequence[tuple[str, str]]) -> list[str]:
+    """What a section is called, and then what it was called before its moves, given in order."""
+    names = [section]
+    for old, new in reversed(moves):
+        if new in names and old not in names:
+            names.append(old)
+    return names
 
 
 def file_of(section: str) -> str:

@@ -13,10 +13,10 @@ from commonplace.core.clock import local_date, render_date
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.text import opening
 from commonplace.journals.notebook.format import TAKEN_BACK, ref_of
-from commonplace.journals.notebook.names import parse_new_section
+from commonplace.journals.notebook.names import parse_new_section, refuse_twin
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping
     from datetime import datetime, tzinfo
 
     from commonplace.journals.notebook.format import NotebookEntry, SectionFile
@@ -199,9 +199,18 @@ def check_base(section: str, there: SectionFile, yours: str, base_version: str) 
 
 
 def pairs_to_move(
-    old: str, new: str, sections: Iterable[str], *, below: bool
+    old: str,
+    new: str,
+    sections: Iterable[str],
+    *,
+    below: bool,
+    has_entries: Callable[[str], object],
 ) -> tuple[tuple[str, str], ...]:
-    """Each section that a move is of, with its new name; a folder alone goes with all below it."""
+    """Each section that a move is of, with its new name; a folder alone goes with all below it.
+
+    has_entries: Whether a section has entries, or had.
+    Raises: Invalid, Conflict where a new name is, or was, another's.
+    """
     known = set(sections)
     pairs = [(old, new)] if old in known else []
     if below or not pairs:
@@ -209,6 +218,12 @@ def pairs_to_move(
         if inside and f"{new}/".startswith(f"{old}/"):
             raise Invalid(f"{new} lies in {old}.", hint="Choose a name outside it.")
         pairs += [(x, parse_new_section(new + x.removeprefix(old))) for x in inside]
+    stay = sorted(known - {x for x, _ in pairs})
+    for _, target in pairs:
+        if target in stay or has_entries(target):
+            what = f"There is, or was, a section {target} already."
+            raise Conflict(what, hint="Choose another name.")
+        refuse_twin(target, stay)
     return tuple(pairs)
 
 
@@ -319,8 +334,3 @@ def sole_line(
     if not found:
         raise no_entry(address)
     return next(iter(found.values()))
-
-
-def target_taken(target: str) -> Conflict:
-    """What to raise where a section is to move to a name that is, or was, another's."""
-    return Conflict(f"There is, or was, a section {target} already.", hint="Choose another name.")

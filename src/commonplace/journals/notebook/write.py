@@ -41,7 +41,6 @@ from commonplace.journals.notebook.sections import (
     WrittenEntry,
     check_base,
     pairs_to_move,
-    target_taken,
 )
 from commonplace.journals.notebook.work_tree import WorkTree, next_entry
 
@@ -229,14 +228,9 @@ class NotebookWriter:
         self, repo: GitRepository, head: Head, old: str, new: str, *, below: bool
     ) -> SectionMoves:
         sections = self._notebook.list_sections()
-        pairs = pairs_to_move(old, new, sections, below=below)
+        pairs = pairs_to_move(old, new, sections, below=below, has_entries=self._ledger.count)
         if not pairs:
             raise self._notebook.no_section(old)
-        stay = sorted(set(sections) - {x for x, _ in pairs})
-        for _, target in pairs:
-            if target in stay or self._ledger.count(target):
-                raise target_taken(target)
-            refuse_twin(target, stay)
         entries = list_tree(repo, head.commit)
         files = [(file_of(x), file_of(y)) for x, y in pairs]
         changes = {x: TreeChange(entries[x], None) for x, _ in files}
