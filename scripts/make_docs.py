@@ -21,6 +21,7 @@ from check_designs import counts_table, design_table, differences_table
 from click.testing import CliRunner
 from command_reference import MAN, commands_text, manual_pages
 from msgspec.structs import replace
+from pages import PAGES
 from plugin_files import ProjectFacts, render_plugins
 
 from commonplace.app import App
@@ -42,12 +43,6 @@ if TYPE_CHECKING:
     from commonplace.verbs.toolset import Tool
 
 ROOT = Path(__file__).parent.parent
-PAGES = (
-    ROOT / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "docs" / "recipes").glob("*.md")),
-    *sorted((ROOT / "server" / "docs").glob("*.md")),
-)
 LINKING = tuple(
     page
     for folder in ("docs", "server", "chroma", "testing")

@@ -23,14 +23,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
+from pages import PAGES
 
 ROOT = Path(__file__).parent.parent
-PAGES = (
-    ROOT / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "docs" / "recipes").glob("*.md")),
-    *sorted((ROOT / "server" / "docs").glob("*.md")),
-)
 COLUMNS, LINES = 100, 500
 PLAIN = {"NO_COLOR": "1"}
 BLOCK = re.compile(

@@ -1,6 +1,7 @@
 """The examples of the README and the docs, run as a reader would type them."""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -10,12 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [
     page.relative_to(ROOT)
-    for page in (
-        ROOT / "README.md",
-        *sorted((ROOT / "docs").glob("*.md")),
-        *sorted((ROOT / "docs" / "recipes").glob("*.md")),
-        *sorted((ROOT / "server" / "docs").glob("*.md")),
-    )
+    for page in runpy.run_path(str(ROOT / "scripts" / "pages.py"))["PAGES"]
     if re.search(r"^`{3,}(console|python)$", page.read_text("utf-8"), re.MULTILINE)
 ]
 READ_FIRST = {Path("README.md"), Path("docs/tutorial.md")}
