@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Doc, Hit
     from commonplace.search.statements import Statement
 
-    _Following = Callable[["_Looked", Sequence["_Looked"], Collection[str]], Hit | None]
+    _Following = Callable[["_Former"], Hit | None]
 
 
 class Ranked(Protocol):
@@ -57,16 +57,14 @@ def with_later(hits: Sequence[Hit], others: Sequence[Hit] = ()) -> list[Hit]:
 
     others: The next best, which are shown only where one of them is such a later one.
     """
-    looked = [_read(hit) for hit in [*hits, *others][: numbers.LATER_LOOKED_AT]]
-    count = Counter(word for each in looked for word in each.subject)
-    rare = {word for word, docs in count.items() if docs <= numbers.ASKED_RARE}
+    question = hits[0].about if hits else ""
+    formers = _formers(question, hits, others)
     after: dict[str, Hit] = {}
-    for follows in _ways(hits[0].about if hits else ""):
+    for follows in _ways(question):
         newest_refs = {hit.doc.ref for hit in after.values()}
-        for former in looked[: len(hits)]:
+        for former in formers:
             ref = former.hit.doc.ref
-            is_settled = former.hit.replaced_by is not None or ref in after or ref in newest_refs
-            if not is_settled and (newest := follows(former, looked, rare)):
+            if ref not in after and ref not in newest_refs and (newest := follows(former)):
                 after[ref] = newest
     if not after:
         return [*hits]
@@ -111,11 +109,6 @@ class _Looked(NamedTuple):
     subject: frozenset[str]
 
 
-def _read(hit: Hit) -> _Looked:
-    says = read_statement(hit.doc.own_text)
-    return _Looked(hit, says, says.subject)
-
-
 class _Later(NamedTuple):
     """A later hit that has words of the question in common with a former one, and how many."""
 
@@ -124,88 +117,122 @@ class _Later(NamedTuple):
     asked: int
 
 
-def _later_ones(former: _Looked, looked: Sequence[_Looked], rare: Collection[str]) -> list[_Later]:
+class _Former(NamedTuple):
+    """A hit that a later one may follow, and what it is compared with.
+
+    Attributes:
+        asked: The words of the question.
+        wanted: Those of them that it is about.
+        later: The later hits that speak of what is asked about, as it does.
+        looked: All hits that are looked at.
+    """
+
+    hit: Hit
+    says: Statement
+    asked: frozenset[str]
+    wanted: frozenset[str]
+    later: Sequence[_Later]
+    looked: Sequence[_Looked]
+
+
+def _formers(question: str, hits: Sequence[Hit], others: Sequence[Hit]) -> list[_Former]:
+    """Those of the hits that hold still, and that are about enough of the question."""
+    asked = read_statement(question).subject
+    looked = [
+        _Looked(hit, says := read_statement(hit.doc.own_text), says.subject)
+        for hit in [*hits, *others][: numbers.LATER_LOOKED_AT]
+    ]
+    count = Counter(word for each in looked for word in each.subject)
+    rare = {word for word, docs in count.items() if docs <= numbers.ASKED_RARE}
+    formers = []
+    for hit, says, subject in looked[: len(hits)]:
+        wanted = asked & subject
+        if hit.replaced_by is None and len(wanted) >= len(asked) * numbers.ASKED_OF_FORMER:
+            later = _later_ones(hit, wanted, looked, rare)
+            formers.append(_Former(hit, says, asked, wanted, later, looked))
+    return formers
+
+
+def _later_ones(
+    former: Hit, wanted: frozenset[str], looked: Sequence[_Looked], rare: Collection[str]
+) -> list[_Later]:
     """The later hits that speak of what is asked about, as a former one does.
 
-    None of one that has little of what is asked about itself.
-
-    rare: The words that few of the hits have: one of them must be asked for, and in both.
+    Args:
+        former: The former one.
+        wanted: The words of the question that it is about.
+        looked: All hits that are looked at.
+        rare: The words that few of them have: one must be asked for, and in both.
     """
-    asked = read_statement(former.hit.about).subject
-    wanted = asked & former.subject
-    found: list[_Later] = []
-    if len(wanted) < len(asked) * numbers.ASKED_OF_FORMER:
-        return found
+    found = []
     for hit, says, subject in looked:
         both = wanted & subject
         is_about_it = len(both) > len(wanted) * numbers.ASKED_LEAST and not both.isdisjoint(rare)
-        if is_about_it and hit.replaced_by is None and may_follow(hit.doc, former.hit.doc):
+        if is_about_it and hit.replaced_by is None and may_follow(hit.doc, former.doc):
             found.append(_Later(hit, says, len(both)))
     return found
 
 
-def _takes_place(former: _Looked, looked: Sequence[_Looked], rare: Collection[str]) -> Hit | None:
+def _takes_place(former: _Former) -> Hit | None:
     """The newest that says what holds in place of a former one, by the two texts."""
-    old, least = former.says, numbers.TAKING_SHARE * former.hit.score
+    least = numbers.TAKING_SHARE * former.hit.score
     return _newest(
         [
             hit
-            for hit, says, _ in _later_ones(former, looked, rare)
+            for hit, says, _ in former.later
             if hit.score >= least
             and (says.decides or hit.doc.kind != numbers.TURN)
-            and takes_place(says, old, None) >= numbers.FOLLOWING_LEAST
+            and takes_place(says, former.says, None) >= numbers.FOLLOWING_LEAST
         ]
     )
 
 
-def _answers_alike(former: _Looked, looked: Sequence[_Looked], rare: Collection[str]) -> Hit | None:
+def _answers_alike(former: _Former) -> Hit | None:
     """The newest that holds most of the question, and says how that stands."""
-    asked = read_statement(former.hit.about)
+    first = former.hit
 
     def is_alike(hit: Hit) -> bool:
-        if hit.doc.kind == numbers.TURN or hit.score < numbers.CHANGED_SHARE * former.hit.score:
+        if hit.doc.kind == numbers.TURN or hit.score < numbers.CHANGED_SHARE * first.score:
             return False
-        least = share_to_follow(hit.doc.own_text, former.hit.doc.own_text, asked)
-        return least is not None and hit.score >= least * former.hit.score
+        least = share_to_follow(hit.doc.own_text, first.doc.own_text, former.asked)
+        return least is not None and hit.score >= least * first.score
 
-    near = [each for each in _later_ones(former, looked, rare) if is_alike(each.hit)]
+    near = [each for each in former.later if is_alike(each.hit)]
     most = max((each.asked for each in near), default=0)
     return _newest([each.hit for each in near if each.asked == most])
 
 
-def _gives_number(former: _Looked, looked: Sequence[_Looked], rare: Collection[str]) -> Hit | None:
+def _gives_number(former: _Former) -> Hit | None:
     """The newest turn of the same speaker that holds as much of the question, and a number."""
     first, old_numbers = former.hit, former.says.numbers
     if first.doc.kind != numbers.TURN or not old_numbers:
         return None
     least = numbers.NUMBER_SHARE * first.score
-    wanted = len(read_statement(first.about).subject & former.subject)
     return _newest(
         [
             hit
-            for hit, says, both in _later_ones(former, looked, rare)
+            for hit, says, both in former.later
             if hit.score >= least
-            and both >= wanted
+            and both >= len(former.wanted)
             and hit.doc.author == first.doc.author
             and says.numbers - old_numbers
         ]
     )
 
 
-def _calls_number_new(former: _Looked, looked: Sequence[_Looked], _: Collection[str]) -> Hit | None:
+def _calls_number_new(former: _Former) -> Hit | None:
     """The newest turn that calls a number new beside most of the question, of much else it says.
 
     Of the owner of the conversation, where one speaks: what answers them repeats it.
     """
-    first, asked = former.hit, read_statement(former.hit.about)
-    is_about = len(asked.subject & former.subject) >= len(asked.subject) * numbers.ASKED_OF_FORMER
-    if first.doc.kind != numbers.TURN or not former.says.numbers or not is_about:
+    first, asked = former.hit, former.asked
+    if first.doc.kind != numbers.TURN or not former.says.numbers:
         return None
-    has_owner = any(each.hit.doc.author == OWN_AUTHOR for each in looked)
+    has_owner = any(each.hit.doc.author == OWN_AUTHOR for each in former.looked)
     speaker = OWN_AUTHOR if has_owner else first.doc.author
     counted = [
         (words_at_new_number(hit.doc.own_text, first.doc.own_text, asked), hit)
-        for hit, *_ in looked
+        for hit, *_ in former.looked
         if hit.replaced_by is None
         and hit.doc.author == speaker
         and hit.score >= numbers.TAKING_SHARE * first.score

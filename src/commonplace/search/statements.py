@@ -287,7 +287,7 @@ def _leaves(new: Statement, old: Statement, cosine: float | None) -> bool:
     return bool(left) and (is_most or is_near or new.subject & old.subject > left)
 
 
-def share_to_follow(new_text: str, old_text: str, asked: Statement) -> float | None:
+def share_to_follow(new_text: str, old_text: str, asked: frozenset[str]) -> float | None:
     """Of two that speak of what is asked about, when the new one is taken for what holds.
 
     Returns:
@@ -299,11 +299,11 @@ def share_to_follow(new_text: str, old_text: str, asked: Statement) -> float | N
         return None
     if max(len(new.words), len(old.words)) > policy.STATEMENT_WORDS:
         return None
-    if _names_former(new_text, old.subject, asked.subject):
+    if _names_former(new_text, old.subject, asked):
         return policy.CHANGED_SHARE
     if new.adds:
         return None
-    if new.changes or new.decides or _has_new_one(new_text, asked.subject):
+    if new.changes or new.decides or _has_new_one(new_text, asked):
         return policy.CHANGED_SHARE
     if new.happened:
         is_other = bool(old.numbers) and bool(new.numbers - old.numbers)
@@ -356,7 +356,7 @@ def _units(text: str) -> frozenset[str]:
     return frozenset((after or named).casefold() for after, named in found)
 
 
-def words_at_new_number(new_text: str, old_text: str, asked: Statement) -> int:
+def words_at_new_number(new_text: str, old_text: str, asked: frozenset[str]) -> int:
     """How many words of a question stand beside a number that a text calls new.
 
     Not beside one that the old text has, of the same things. 0 where there is none.
@@ -364,7 +364,7 @@ def words_at_new_number(new_text: str, old_text: str, asked: Statement) -> int:
     known = {number for number, _, _ in _numbers_in(old_text)}
     return max(
         (
-            len(words & asked.subject)
+            len(words & asked)
             for number, words, is_new in _numbers_in(new_text)
             if is_new and number not in known
         ),
