@@ -136,7 +136,7 @@ class Doc(Struct, frozen=True, kw_only=True):
     @property
     def said(self) -> str:
         """What is searched and encoded: the text, after the name of who said it."""
-        return f"{self.author}: {self.text}" if self.author else self.text
+        return said(self.author, self.text)
 
 
 class Put(Struct, frozen=True):

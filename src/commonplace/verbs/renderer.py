@@ -199,8 +199,7 @@ class Renderer(Struct, frozen=True, kw_only=True):
     def _shared(self, hits: Sequence[Hit]) -> _Shared:
         """What is said once of several hits."""
         places = {self.place_of(hit.doc.journal, hit.doc.scope) for hit in hits}
-        times = [hit.doc.at for hit in hits]
-        days = {local_date(f(times), self.zone) for f in (min, max)} if hits else set()
+        days = {local_date(hit.doc.at, self.zone) for hit in hits}
         names = {place: shown_name(place) for place in places if place}
         counts = Counter(names.values())
         several = len(hits) > 1

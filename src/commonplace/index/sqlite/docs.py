@@ -163,7 +163,7 @@ def doc_of(row: Sequence[Any], facet: Facet, parse: Callable[[Any], tuple[str, .
         ref=ref,
         journal=facet.journal,
         scope=facet.scope,
-        at=_EPOCH + timedelta(microseconds=at_us),
+        at=instant(at_us),
         text=text,
         stamp=stamp,
         kind=facet.kind,
@@ -173,9 +173,7 @@ def doc_of(row: Sequence[Any], facet: Facet, parse: Callable[[Any], tuple[str, .
         author=facet.author,
         dated=dated,
         covers=parse(covers) if covers != _NO_NAMES else (),
-        written=None
-        if written_us in {None, at_us}
-        else _EPOCH + timedelta(microseconds=written_us),
+        written=None if written_us in {None, at_us} else instant(written_us),
         turn=turn,
     )
 
