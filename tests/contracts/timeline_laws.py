@@ -385,6 +385,18 @@ class TimelineContract:
         rollups_of(one).catch_up()
         assert one.read("rollup_monthly_202502").metadata["entries"] == 1
 
+    def test_a_summary_that_is_hidden_awaits_no_model(self, world):
+        """It is neither given to one nor counted among those that are left."""
+        one = world.open()
+        secret = one.add("the quokka code is 4711", at=START).entry
+        one.add("watered the plants", at=at("2025-02-10T10:00"))
+        world.clock.at = at("2025-03-05T10:00")
+        rollups_of(one).catch_up()
+        asked = {"levels": "[1, 2, 3, 4, 5]"}
+        assert one.database.ask("count_upgradable", **asked) == [(7,)]
+        world.expire(secret.ref)
+        assert one.database.ask("count_upgradable", **asked) == [(len(told(one)),)] == [(3,)]
+
     def test_entries_of_other_journals_count_and_leave(self, world):
         """Linked, not copied: what is deleted there is in no summary here."""
         one = world.open()

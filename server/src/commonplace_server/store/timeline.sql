@@ -302,23 +302,20 @@ INSERT INTO cp_rollups (
     claimed_until = '';
 
 -- name: upgradable
--- Summaries that no model has put into words yet, the oldest first, smaller before larger.
-SELECT e.place FROM cp_rollups AS r
-JOIN cp_entries AS e ON e.user_id = %(owner)s AND e.journal = 'timeline' AND e.place = r.seq
-WHERE r.user_id = %(owner)s AND r.generator LIKE 'extractive %%' AND e.state = 'active'
-    AND e.body <> '' AND e.level = ANY (%(levels)s::smallint[])
-    AND e.place <> ALL (%(hidden)s::bigint[])
+-- Summaries that no model has put into words yet, the oldest first, smaller before larger; as the file's.
+SELECT e.seq FROM rollups AS r JOIN journal_entries AS e ON e.seq = r.seq
+WHERE r.generator LIKE 'extractive %%' AND e.status = 'active' AND e.content <> ''
+    AND e.rollup_level = ANY (%(levels)s::smallint[])
     AND NOT (r.tried = %(generator)s AND r.attempts >= %(most)s) AND r.claimed_until <= %(now)s
-    AND (e.ends, e.level, e.place)
+    AND (e.period_end, e.rollup_level, e.seq)
         > (%(after_end)s::timestamptz, %(after_level)s::smallint, %(after_seq)s::bigint)
-ORDER BY e.ends, e.level, e.place LIMIT 1;
+ORDER BY e.period_end, e.rollup_level, e.seq LIMIT 1;
 
 -- name: count_upgradable
 -- How many summaries no model has put into words.
-SELECT count(*) FROM cp_rollups AS r
-JOIN cp_entries AS e ON e.user_id = %(owner)s AND e.journal = 'timeline' AND e.place = r.seq
-WHERE r.user_id = %(owner)s AND r.generator LIKE 'extractive %%' AND e.state = 'active'
-    AND e.body <> '' AND e.level = ANY (%(levels)s::smallint[]);
+SELECT count(*) FROM rollups AS r JOIN journal_entries AS e ON e.seq = r.seq
+WHERE r.generator LIKE 'extractive %%' AND e.status = 'active' AND e.content <> ''
+    AND e.rollup_level = ANY (%(levels)s::smallint[]);
 
 -- name: claim
 -- Take a summary for a while, so that no second process pays for the same.
