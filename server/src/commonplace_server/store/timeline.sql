@@ -259,18 +259,6 @@ LEFT JOIN cp_fed AS f ON f.user_id = %(owner)s AND f.seq = -l.source
 WHERE l.user_id = %(owner)s AND l.rollup = %(rollup)s
 ORDER BY 3 NULLS FIRST, l.source;
 
--- name: above
--- Every summary that something went into, near or far.
-WITH RECURSIVE up (seq) AS (
-    SELECT rollup FROM cp_rollup_sources WHERE user_id = %(owner)s AND source = %(source)s
-    UNION
-    SELECT l.rollup FROM cp_rollup_sources AS l JOIN up ON l.source = up.seq
-    WHERE l.user_id = %(owner)s
-)
-SELECT up.seq, coalesce(e.id, t.id, '') FROM up
-LEFT JOIN cp_entries AS e ON e.user_id = %(owner)s AND e.journal = 'timeline' AND e.place = up.seq
-LEFT JOIN cp_gone AS t ON t.user_id = %(owner)s AND t.seq = up.seq;
-
 -- name: list_above
 -- The ids of all summaries that each of some entries went into: ours by id, those fed to us by ref.
 WITH RECURSIVE up (ref, seq) AS (
