@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from commonplace.core.digest import sha256_hex
-from commonplace.core.errors import Conflict, Invalid, Lost, NotFound, already_superseded
-from commonplace.core.expiring import leaves_replaced
+from commonplace.core.errors import Conflict, Lost, NotFound
 from commonplace.core.redact import Screen
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Interval
@@ -25,26 +24,28 @@ from commonplace.journals.private.format import (
     decode,
     first_micros,
     mark_superseded,
-    mark_superseding,
     render_day,
     render_stem,
     render_thoughts,
     rewritten,
     version_of,
+    with_frontmatter,
     without_superseded,
+    written_of,
 )
-from commonplace.journals.private.markdown import SUPERSEDES, split_frontmatter
+from commonplace.journals.private.markdown import SUPERSEDES, parse_frontmatter, split_frontmatter
 from commonplace.journals.private.note import USER, PrivateNote, entry_of, note_of, parse_ref
 from commonplace.journals.private.places import SCHEME
 from commonplace.journals.private.shared import list_notes
 from commonplace.journals.private.source import JOURNAL
+from commonplace.journals.private.superseding import marks_without, refuse_other_text
 from commonplace.journals.private.write import (
     NewText,
     ThoughtsWritten,
+    checked_text,
     checked_thoughts,
     entry_times,
     refuse_elsewhere,
-    refuse_large,
     render_new,
 )
 from commonplace_server.postgres.text_lists import Texts
@@ -127,7 +128,8 @@ class PrivatePostgres:
     ) -> tuple[PrivateEntry, ThoughtsWritten]:
         """Write thoughts in the place of an entry; see the port."""
         checked = checked_thoughts(thoughts)
-        if (scope := self.open_written(ref).scope) != USER:
+        scope = parse_ref(ref).removeprefix(SCHEME).partition("/")[0]
+        if scope != USER:
             refuse_elsewhere(checked, frozenset({scope.partition("@")[0]}))
         return self.supersede(ref, render_thoughts(checked), at=at)
 
@@ -135,7 +137,7 @@ class PrivatePostgres:
         self, ref: str, content: str, *, at: datetime | None = None
     ) -> tuple[PrivateEntry, ThoughtsWritten]:
         """Write an entry in the place of another; see the port."""
-        text = self._checked(split_frontmatter(well_formed(content))[1])
+        text = checked_text(self._screen(split_frontmatter(well_formed(content))[1]))
         times = entry_times(at, self._clock())
         try:
             return self._supersede(ref, text, times)
@@ -203,12 +205,10 @@ class PrivatePostgres:
 
     def edit(self, ref: str, content: str, *, expected: str | None = None) -> PrivateEntry:
         """Replace an entry's text; see the port."""
-        text = self._checked(well_formed(content))
+        text = checked_text(self._screen(well_formed(content)))
         with self._rows.writing() as conn:
             before = self._current(conn, ref, expected)
-            frontmatter = split_frontmatter(decode(before.content))[0]
-            if frontmatter and not split_frontmatter(text)[0]:
-                text = frontmatter.rstrip("\r\n") + "\n" + ("" if text[0] == "\n" else "\n") + text
+            text = with_frontmatter(text, decode(before.content))
             return entry_of(self._alter(conn, before, text.encode()), self.zone)
 
     def delete(self, ref: str, *, expected: str | None = None) -> None:
@@ -299,13 +299,6 @@ class PrivatePostgres:
         """The ids of all that changed after a mark; None for a mark that says not."""
         return self._rows.changed_since(mark)
 
-    def _checked(self, text: str) -> str:
-        screened = self._screen(text)
-        if not screened.strip():
-            raise Invalid("The new text is empty.", hint="Delete the entry instead.")
-        refuse_large([screened])
-        return screened
-
     def _write(self, text: NewText, times: EntryTimes, key: str) -> ThoughtsWritten:
         """Write an entry; what is not known to be done is done once more, under the same name."""
         key = key if key.strip() else ""
@@ -371,8 +364,7 @@ class PrivatePostgres:
             later = self._linked(conn, now.superseded_by)
             if later is not None and later.supersedes == now.ref:
                 # It replaced this entry, or one between the two that was deleted since.
-                if split_frontmatter(later.raw)[1].strip() != text.strip():
-                    raise already_superseded(now.ref, later.ref)
+                refuse_other_text(later, now.ref, text)
                 return now, ThoughtsWritten(
                     refs=(later.ref,), at=later.at, entries=(later,), repeated=True
                 )
@@ -382,19 +374,11 @@ class PrivatePostgres:
         return entry_of(marked, self.zone), self._as_written(note)
 
     def _close_chain(self, conn: Connection, gone: PrivateEntry) -> None:
-        """Link what replaced an entry that goes to what that one had replaced, which else holds."""
+        """Mark the entries beside one that goes; see `marks_without`."""
         former = self._linked(conn, gone.supersedes)
         later = self._linked(conn, gone.superseded_by)
-        if former is None or later == former:
-            return
-        before = self._current(conn, former.ref, None)
-        if later is None or later.supersedes != gone.ref:
-            if former.superseded_by == gone.ref and not leaves_replaced():
-                self._mark(conn, before, without_superseded)
-            return
-        after = self._current(conn, later.ref, None)
-        self._mark(conn, after, lambda raw: mark_superseding(raw, former.ref))
-        self._mark(conn, before, lambda raw: mark_superseded(raw, later.ref))
+        for ref, mark in marks_without(gone, former, later):
+            self._mark(conn, self._current(conn, ref, None), mark)
 
     def _linked(self, conn: Connection, ref: str, **asked: None) -> PrivateEntry | None:
         """The entry that a text or a key names, if it is there; the ref may be of any origin."""
@@ -446,8 +430,8 @@ class PrivatePostgres:
 
 def _row_of(note: PrivateNote, zone: tzinfo) -> EntryRow:
     """What is written of a note."""
-    entry = entry_of(note, zone)
-    body = well_formed(entry.raw).replace("\0", "\ufffd")
+    raw = decode(note.content)
+    body = well_formed(raw).replace("\0", "\ufffd")
     more = {
         **({"changed": note.changed.isoformat()} if note.changed else {}),
         **({"project": note.project} if note.project else {}),
@@ -459,7 +443,7 @@ def _row_of(note: PrivateNote, zone: tzinfo) -> EntryRow:
         place=0,
         at=note.at,
         nanos=0,
-        written_at=entry.written or note.at,
+        written_at=written_of(parse_frontmatter(raw), zone) or note.at,
         scope=note.scope,
         body=body,
         tags=(),

@@ -285,6 +285,14 @@ def is_category(heading: str) -> bool:
     return fold_name(heading) in _CATEGORIES
 
 
+def with_frontmatter(text: str, former: str) -> str:
+    """A text with the frontmatter of the file whose place it takes, unless it has one."""
+    frontmatter = split_frontmatter(former)[0]
+    if not frontmatter or split_frontmatter(text)[0]:
+        return text
+    return frontmatter.rstrip("\r\n") + "\n" + ("" if text[0] == "\n" else "\n") + text
+
+
 def without_headings(raw: str, names: Collection[str]) -> str:
     """A file without the lines of some headings; what stands below them stays."""
     frontmatter, body = split_frontmatter(raw)

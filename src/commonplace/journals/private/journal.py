@@ -22,11 +22,8 @@ from commonplace.core.clock import micros
 from commonplace.core.errors import (
     CommonplaceError,
     Conflict,
-    Invalid,
     NotFound,
-    already_superseded,
 )
-from commonplace.core.expiring import leaves_replaced
 from commonplace.core.files import (
     locked,
     remove_file,
@@ -43,10 +40,10 @@ from commonplace.journals.private.format import (
     PrivateEntry,
     decode,
     mark_superseded,
-    mark_superseding,
     render_thoughts,
     rewritten,
     version_of,
+    with_frontmatter,
     without_superseded,
 )
 from commonplace.journals.private.gitignore import IgnoredDays
@@ -71,14 +68,15 @@ from commonplace.journals.private.places import (
 from commonplace.journals.private.project_copies import ProjectCopies
 from commonplace.journals.private.project_roots import ProjectRoots
 from commonplace.journals.private.roots import FOLDER, project_root
+from commonplace.journals.private.superseding import marks_without, refuse_other_text
 from commonplace.journals.private.trusted_notes import TrustedNotes
 from commonplace.journals.private.write import (
     NewText,
     ThoughtsWritten,
     ThoughtWriter,
+    checked_text,
     checked_thoughts,
     refuse_elsewhere,
-    refuse_large,
 )
 
 if TYPE_CHECKING:
@@ -500,15 +498,10 @@ class PrivateJournal:
         The frontmatter stays when the new text has none. expected: the `version` that was read.
         Raises: Invalid, Denied, NotFound, Unavailable; Conflict when the file is another by now.
         """
-        text = self._screen(well_formed(content))
-        if not text.strip():
-            raise Invalid("The new text is empty.", hint="Delete the entry instead.")
-        refuse_large([text])
+        text = checked_text(self._screen(well_formed(content)))
         place = self._place(ref)
         with locked(place.path.parent):
-            frontmatter = split_frontmatter(decode(_current(place, expected)[0]))[0]
-            if frontmatter and not split_frontmatter(text)[0]:
-                text = frontmatter.rstrip("\r\n") + "\n" + ("" if text[0] == "\n" else "\n") + text
+            text = with_frontmatter(text, decode(_current(place, expected)[0]))
             # Before and after: another process may be filing the old text's vector at this moment.
             with self.copies.changing(place):
                 remove_file(place.sidecar)
@@ -540,18 +533,14 @@ class PrivateJournal:
         Raises: Conflict where another entry has taken its place; Invalid, Denied, NotFound,
         Unavailable.
         """
-        text = self._screen(split_frontmatter(well_formed(content))[1])
-        if not text.strip():
-            raise Invalid("The new text is empty.", hint="Delete the entry instead.")
-        refuse_large([text])
+        text = checked_text(self._screen(split_frontmatter(well_formed(content))[1]))
         place = self._place(ref)
         with locked(place.path.parent):
             now = entry_in(place, *_current(place, None), self.zone)
             later = self._find_linked(now.superseded_by, place.root)
             if later is not None and later.supersedes == place.ref:
                 # It replaced this entry, or one between the two that was deleted since.
-                if split_frontmatter(later.raw)[1].strip() != text.strip():
-                    raise already_superseded(place.ref, later.ref)
+                refuse_other_text(later, place.ref, text)
                 return now, ThoughtsWritten(
                     refs=(later.ref,), at=later.at, entries=(later,), repeated=True
                 )
@@ -561,8 +550,7 @@ class PrivateJournal:
             (successor,) = written.refs
             if written.repeated:
                 there = read_entry(parse_place(successor, (place.root,)), self.zone)
-                if split_frontmatter(there.raw)[1].strip() != text.strip():
-                    raise already_superseded(place.ref, successor)
+                refuse_other_text(there, place.ref, text)
                 written = replace(written, entries=(there,))
             # Its `.embedding` stays: what is searched of it is as it was.
             marked = self._rewrite(place, partial(mark_superseded, successor=successor))
@@ -594,22 +582,14 @@ class PrivateJournal:
                 sync_folder(folder.parent)
 
     def _close_chain(self, gone: PrivateEntry, root: Root) -> None:
-        """Link the entry that replaced one that goes to the entry that this one had replaced.
-
-        Where none replaced it, the former holds again, and its file is as it was before.
+        """Mark the entries beside one that goes; see `marks_without`.
 
         Done before it goes: after a kill in between the entry is still there, to be deleted again.
         """
         former = self._find_linked(gone.supersedes, root)
         later = self._find_linked(gone.superseded_by, root)
-        if former is None or later == former:
-            return
-        if later is None or later.supersedes != gone.ref:
-            if former.superseded_by == gone.ref and not leaves_replaced():
-                self._mark(former.ref, root, without_superseded)
-            return
-        self._mark(later.ref, root, lambda raw: mark_superseding(raw, former.ref))
-        self._mark(former.ref, root, lambda raw: mark_superseded(raw, later.ref))
+        for ref, mark in marks_without(gone, former, later):
+            self._mark(ref, root, mark)
 
     def find_successor(self, entry: PrivateEntry) -> str:
         """The ref of the entry that its file names in its place, while that is there; else empty.

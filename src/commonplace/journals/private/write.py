@@ -131,6 +131,14 @@ def refuse_elsewhere(thoughts: Mapping[str, str], kinds: frozenset[str]) -> None
         )
 
 
+def checked_text(text: str) -> str:
+    """A text that is to take an entry's place. Raises: Invalid where it is empty or over 10 MB."""
+    if not text.strip():
+        raise Invalid("The new text is empty.", hint="Delete the entry instead.")
+    refuse_large([text])
+    return text
+
+
 def refuse_large(texts: Iterable[str]) -> None:
     """Raise Invalid when the texts together are over 10 MB."""
     size = sum(len(well_formed(x).encode()) for x in texts)
