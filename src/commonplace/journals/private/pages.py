@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from commonplace.journals.private.format import PrivateEntry
     from commonplace.journals.private.journal import PrivateJournal
     from commonplace.journals.private.places import EntryPlace
     from commonplace.journals.private.roots import Root
@@ -83,23 +84,8 @@ class PrivatePages:
             place = parse_place(ref, (self._read_root(ref),))
         entry = read_entry(place, self._zone, self._words.asked())
         turn = (entry.at, turn_of(entry.written), place.ref)
-        before, after = self._around(place, turn)
-        # What came along says nothing of the owner's entries, here as in the index.
-        names_own = entry.word == OWN and entry.supersedes.startswith(_SCHEME)
-        return Page(
-            ref=entry.ref,
-            journal=JOURNAL,
-            scope=entry.scope,
-            kind=KIND,
-            at=entry.at,
-            text=entry.raw,
-            before=before,
-            after=after,
-            supersedes=entry.supersedes if names_own else "",
-            superseded_by=find_linked(entry.superseded_by, place.root),
-            origin=origin_of(parse_frontmatter(entry.raw)),
-            word=entry.word,
-        )
+        around = self._around(place, turn)
+        return page_of(entry, around, successor=find_linked(entry.superseded_by, place.root))
 
     def read_path(self, path: str) -> Page:
         """The entry in a file of one of this process's roots; see the port `OpensPaths`.
@@ -134,7 +120,7 @@ class PrivatePages:
 
     def _around(
         self, place: EntryPlace, turn: tuple[datetime, int, str]
-    ) -> tuple[EntryPreview | None, EntryPreview | None]:
+    ) -> tuple[PrivateEntry | None, PrivateEntry | None]:
         """The nearest entries of this root before and after: of the day, else of the next with any.
 
         Days go by their folders, entries of a day by their instants.
@@ -149,7 +135,7 @@ class PrivatePages:
         after = [x for x in of_day if x[0] > turn]
         before = before or self._first_of(place.root, [x for x in reversed(days) if x < day])
         after = after or self._first_of(place.root, [x for x in days if x > day])
-        return self._preview(before[-1:]), self._preview(after[:1])
+        return self._read_first(before[-1:]), self._read_first(after[:1])
 
     def _first_of(self, root: Root, days: Iterable[str]) -> list[_Timed]:
         return next(filter(None, (self._timed(root, day) for day in days)), [])
@@ -163,10 +149,44 @@ class PrivatePages:
                     found.append((read_turn(place, self._zone), place))
         return sorted(found, key=itemgetter(0))
 
-    def _preview(self, found: Sequence[_Timed]) -> EntryPreview | None:
+    def _read_first(self, found: Sequence[_Timed]) -> PrivateEntry | None:
         with suppress(CommonplaceError):
-            for (at, _, ref), place in found:
-                entry = read_entry(place, self._zone, self._words.asked())
-                mark = "" if entry.word == OWN else "[from the repository] "
-                return EntryPreview(ref=ref, at=at, text=mark + first_words(entry.text))
+            for _, place in found:
+                return read_entry(place, self._zone, self._words.asked())
         return None
+
+
+def page_of(
+    entry: PrivateEntry,
+    around: tuple[PrivateEntry | None, PrivateEntry | None],
+    *,
+    successor: str,
+) -> Page:
+    """The page of an entry, wherever it lies: around it the entries before and after it.
+
+    successor: the ref of what took its place; empty for none.
+    """
+    before, after = map(_preview_of, around)
+    # What came along says nothing of the owner's entries, here as in the index.
+    names_own = entry.word == OWN and entry.supersedes.startswith(_SCHEME)
+    return Page(
+        ref=entry.ref,
+        journal=JOURNAL,
+        scope=entry.scope,
+        kind=KIND,
+        at=entry.at,
+        text=entry.raw,
+        before=before,
+        after=after,
+        supersedes=entry.supersedes if names_own else "",
+        superseded_by=successor,
+        origin=origin_of(parse_frontmatter(entry.raw)),
+        word=entry.word,
+    )
+
+
+def _preview_of(entry: PrivateEntry | None) -> EntryPreview | None:
+    if entry is None:
+        return None
+    mark = "" if entry.word == OWN else "[from the repository] "
+    return EntryPreview(ref=entry.ref, at=entry.at, text=mark + first_words(entry.text))

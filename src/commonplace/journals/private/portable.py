@@ -112,7 +112,7 @@ class PortablePrivate:
 
     def check_item(self, item: PortableThoughts) -> None:
         """See `Portable.check_item`."""
-        self._content_of(item)
+        self._placed(item)
 
     def located(self, item: PortableThoughts) -> PortableThoughts:
         """A project's note as it would be, had it been exported here; see `LocatesItems`."""
@@ -135,7 +135,7 @@ class PortablePrivate:
         added = 0
         while batch := list(islice(items, _AT_ONCE)):
             planned: dict[str, str] = {}
-            placed = [(item, *self._content_of(item)) for item in batch]
+            placed = [(item, *self._placed(item)) for item in batch]
             for item, place, content in placed:
                 if not os.path.lexists(place.path):
                     key = self._private.plan_file(place, content, at=item.at)
@@ -154,14 +154,9 @@ class PortablePrivate:
         is_there = os.path.lexists(place.path)
         return not is_there and self._private.copies.add(place, content, at_ns)
 
-    def _content_of(self, item: PortableThoughts) -> tuple[EntryPlace, bytes]:
+    def _placed(self, item: PortableThoughts) -> tuple[EntryPlace, bytes]:
         """The place and the content of an item's file. Raises: Invalid, Denied."""
-        content = item.text.encode("utf-8", "replace")
-        if len(content) > LARGEST_FILE:
-            raise Invalid(
-                f"Invalid text of {item.ref}: {len(content):,} bytes.",
-                hint=f"Use at most {LARGEST_FILE >> 20} MB.",
-            )
+        content = content_of(item)
         return self._place_of(item), content
 
     def _places(self) -> Iterator[EntryPlace]:
@@ -237,11 +232,27 @@ class PortablePrivate:
         place = lexical_place(item.ref, (root,))
         day, _, name = place.relative.partition("/")
         if parse_day(day) is None or "/" in name or name.startswith("."):
-            raise Invalid(
-                f"Invalid ref: {opening(item.ref, 200)!a} is not in the folder of a day.",
-                hint="Use an export that was not changed by hand.",
-            )
+            raise not_in_a_day(item.ref)
         return place
+
+
+def content_of(item: PortableThoughts) -> bytes:
+    """The file of an item. Raises: Invalid where it is larger than any entry."""
+    content = item.text.encode("utf-8", "replace")
+    if len(content) > LARGEST_FILE:
+        raise Invalid(
+            f"Invalid text of {item.ref}: {len(content):,} bytes.",
+            hint=f"Use at most {LARGEST_FILE >> 20} MB.",
+        )
+    return content
+
+
+def not_in_a_day(ref: str) -> Invalid:
+    """What is raised for an item whose ref is not that of a file in the folder of a day."""
+    return Invalid(
+        f"Invalid ref: {opening(ref, 200)!a} is not in the folder of a day.",
+        hint="Use an export that was not changed by hand.",
+    )
 
 
 def relocated_text(text: str, old: str, new: str) -> str:

@@ -1,4 +1,4 @@
-"""Owns what is made of a private journal in a database: pages, exports, what follows it, a move.
+"""Owns what is made of a private journal in a database: pages, exports, a move.
 
 Never removes a file that was not read back.
 """
@@ -12,25 +12,27 @@ from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.errors import Invalid, NotFound, Unavailable
+from commonplace.core.errors import NotFound, Unavailable
 from commonplace.core.expiring import revealed
 from commonplace.core.files import locked, remove_file, remove_leftovers, translated
 from commonplace.core.import_notes import NOT_NOTED
-from commonplace.core.text import first_words
-from commonplace.core.values import EntryPreview, Page
-from commonplace.journals.private.copied import key_of_copy, origin_of
+from commonplace.journals.private.copied import key_of_copy
 from commonplace.journals.private.format import EPOCH, from_millis, parse_day, version_of
-from commonplace.journals.private.markdown import parse_frontmatter
 from commonplace.journals.private.note import entry_of, note_of, parse_ref
+from commonplace.journals.private.pages import page_of
 from commonplace.journals.private.places import (
-    LARGEST_FILE,
     SCHEME,
     list_day,
     list_days,
     places_of,
     read_bytes,
 )
-from commonplace.journals.private.portable import JOURNAL, PortableThoughts
+from commonplace.journals.private.portable import (
+    JOURNAL,
+    PortableThoughts,
+    content_of,
+    not_in_a_day,
+)
 from commonplace.journals.private.source import KIND
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.import_notes import NotesImport
-    from commonplace.journals.private.format import PrivateEntry
+    from commonplace.core.values import Page
     from commonplace.journals.private.journal import PrivateJournal
     from commonplace.journals.private.note import PrivateNote
     from commonplace.journals.private.places import EntryPlace
@@ -79,27 +81,8 @@ class SharedPrivatePages:
     def read_ref(self, ref: str) -> Page:
         """The entry under a ref, whole, and its neighbours of the same scope; see the port."""
         entry = self._store.read_entry(ref)
-        before, after = map(_preview, self._store.find_around(entry))
-        return Page(
-            ref=entry.ref,
-            journal=JOURNAL,
-            scope=entry.scope,
-            kind=KIND,
-            at=entry.at,
-            text=entry.raw,
-            before=before,
-            after=after,
-            supersedes=entry.supersedes if entry.supersedes.startswith(SCHEME) else "",
-            superseded_by=self._store.find_successor(entry),
-            origin=origin_of(parse_frontmatter(entry.raw)),
-            word=entry.word,
-        )
-
-
-def _preview(entry: PrivateEntry | None) -> EntryPreview | None:
-    if entry is None:
-        return None
-    return EntryPreview(ref=entry.ref, at=entry.at, text=first_words(entry.text))
+        around = self._store.find_around(entry)
+        return page_of(entry, around, successor=self._store.find_successor(entry))
 
 
 class PortableSharedPrivate:
@@ -149,20 +132,11 @@ class PortableSharedPrivate:
 
     def _note_of(self, item: PortableThoughts) -> PrivateNote:
         """What is kept of an item. Raises: Invalid, Denied."""
-        content = item.text.encode("utf-8", "replace")
-        if len(content) > LARGEST_FILE:
-            raise Invalid(
-                f"Invalid text of {item.ref}: {len(content):,} bytes.",
-                hint=f"Use at most {LARGEST_FILE >> 20} MB.",
-            )
-        ref = parse_ref(item.ref)
+        content, ref = content_of(item), parse_ref(item.ref)
         _, day, name, *below = (*ref.removeprefix(SCHEME).split("/"), "")
         is_plain = name and not name.startswith(".") and len(name) <= _LONGEST_NAME
         if parse_day(day) is None or not is_plain or below != [""]:
-            raise Invalid(
-                f"Invalid ref: {item.ref[:200]!a} is not in the folder of a day.",
-                hint="Use an export that was not changed by hand.",
-            )
+            raise not_in_a_day(item.ref)
         changed = item.changed or item.at
         return note_of(ref, content, changed=changed, zone=self._store.zone, project=item.project)
 
