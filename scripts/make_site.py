@@ -62,7 +62,7 @@ def main() -> int:
     shown = MADE / words.version
     shutil.rmtree(shown, ignore_errors=True)
     (staged / "shown").rename(shown)
-    list_versions(words.version)
+    list_versions()
     print(f"The site is in {shown.relative_to(ROOT)}.")
     return 0
 
@@ -128,15 +128,21 @@ def list_of_decisions(folder: Path) -> str:
     )
 
 
-def list_versions(built: str) -> None:
+def list_versions() -> None:
     """Note which versions lie beside each other, for the switch on each page; open the newest."""
     names = [x.name for x in MADE.iterdir() if x.is_dir() and x.name != "staged"]
-    numbers = sorted(names, key=lambda x: [int(y) for y in re.findall(r"\d+", x)], reverse=True)
-    rows = [{"version": x, "title": x, "aliases": []} for x in numbers]
+    names.sort(key=_by_number, reverse=True)
+    rows = [{"version": x, "title": x, "aliases": []} for x in names]
     (MADE / "versions.json").write_text(json.dumps(rows) + "\n", "utf-8")
-    newest = numbers[0] if numbers else built
-    opens = f'<!doctype html><meta http-equiv="refresh" content="0; url={newest}/index.html">\n'
+    opens = f'<!doctype html><meta http-equiv="refresh" content="0; url={names[0]}/index.html">\n'
     (MADE / "index.html").write_text(opens, "utf-8")
+
+
+def _by_number(version: str) -> tuple[list[int], bool, str]:
+    """What a version is sorted by: of one number a release comes after what was tried before it."""
+    rest = version.lstrip("0123456789.")
+    numbers = re.findall(r"\d+", version.removesuffix(rest))
+    return [int(x) for x in numbers], not rest, rest
 
 
 if __name__ == "__main__":

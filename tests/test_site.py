@@ -18,7 +18,7 @@ if sys.argv[1] == "gather":
     make_site.gather(Path(sys.argv[2]), "https://example.org/repository")
 else:
     make_site.MADE = Path(sys.argv[2])
-    make_site.list_versions("0.10.0")
+    make_site.list_versions()
 """
 
 
@@ -75,3 +75,14 @@ def test_versions_are_listed_by_number_newest_first(tmp_path):
     rows = json.loads((folder / "versions.json").read_text("utf-8"))
     assert [row["version"] for row in rows] == ["0.10.0", "0.9.0"]
     assert "url=0.10.0/index.html" in (folder / "index.html").read_text("utf-8")
+
+
+def test_a_candidate_stands_behind_its_release(tmp_path):
+    """Who opens the site is not given what was tried before the release."""
+    folder = tmp_path / "site"
+    for name in ("0.10.0", "0.10.0rc1", "0.10.0rc2", "0.9.0", "next"):
+        (folder / name).mkdir(parents=True)
+    run("versions", folder)
+    rows = json.loads((folder / "versions.json").read_text("utf-8"))
+    versions = [row["version"] for row in rows]
+    assert versions == ["0.10.0", "0.10.0rc2", "0.10.0rc1", "0.9.0", "next"]
