@@ -1,9 +1,8 @@
-"""Owns one user's timeline on Postgres: its questions are asked here, as the file's are there.
+"""Owns one user's timeline on Postgres, where its queries are run as a file runs them elsewhere.
 
 Never reads a row of another user, and files nothing: a trigger writes the outbox, in the
-transaction of each change. Which questions there are, and what follows from an answer, is the
-timeline's own; who writes holds the user's row of `cp_timelines`, as who writes to a file holds
-its lock.
+transaction of each change. Which queries there are, and what follows from their rows, is the
+timeline's own. A writer locks the user's row of `cp_timelines`, as a writer to a file locks that.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _ROWS_OF = (
     *("journal_entries", "rollups", "rollup_sources", "dirty", "tombstones"),
     *("expired", "fed", "fed_marks", "series"),
 )
-"""The names under which the timeline's questions know its rows: a query of ours for each."""
+"""The tables that the timeline's queries name: `timeline.sql` has a query of that name for each."""
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 _WITH = re.compile(r"WITH (?:RECURSIVE )?")
@@ -57,7 +56,7 @@ def _own() -> Mapping[str, str]:
 
 @cache
 def query(name: str) -> sql.SQL:
-    """A question for the driver: in our own words, or in the timeline's over our rows."""
+    """A query of the timeline for the driver: of `timeline.sql`, or the file's over our rows."""
     own = _own()
     text = own.get(name)
     if text is None:
@@ -84,25 +83,25 @@ class PostgresRows:
         self._conn = conn
         self._base = {"owner": owner, "hidden": hidden}
 
-    def run(self, question: str, values: Mapping[str, Any] | tuple[()] = (), /) -> PostgresAnswer:
-        """Ask a question by its name; see the port."""
-        asked = {**self._base, **_as_sent(question, dict(values))}
-        return PostgresAnswer(self._conn.execute(query(question), asked))
+    def run(self, name: str, values: Mapping[str, Any] | tuple[()] = (), /) -> PostgresAnswer:
+        """Run a query by its name; see the port."""
+        asked = {**self._base, **_as_sent(name, dict(values))}
+        return PostgresAnswer(self._conn.execute(query(name), asked))
 
-    def run_each(self, question: str, values: Iterable[Mapping[str, Any]], /) -> None:
-        """Ask the same with each of these; see the port."""
+    def run_each(self, name: str, values: Iterable[Mapping[str, Any]], /) -> None:
+        """Run it with each of these values; see the port."""
         with self._conn.pipeline():
             for each in values:
-                self.run(question, each)
+                self.run(name, each)
 
     def snapshot(self) -> AbstractContextManager[object]:
         """Nobody writes to this timeline until the use ends; see the port."""
-        self._conn.execute(query("open_shared"), self._base)
+        self._conn.execute(query("hold_shared"), self._base)
         return nullcontext()
 
 
 class PostgresAnswer:
-    """What a question was answered, in the values that the file would give; see `ports`."""
+    """What a query gave, in the values that the file would give; see `ports`."""
 
     __slots__ = ("_cursor", "rowcount")
 
@@ -131,7 +130,7 @@ class PostgresAnswer:
 
 
 class _Used(threading.local):
-    """The use that this thread is in, which all that it asks meanwhile is part of."""
+    """The use that this thread is in, to which each query belongs that the thread runs."""
 
     rows: PostgresRows | None = None
 
@@ -195,10 +194,10 @@ class TimelinePostgres:
         finally:
             self._used.rows = before
 
-    def ask(self, question: str, /, **values: object) -> list[tuple[Any, ...]]:
-        """The rows of one question; see the port."""
+    def ask(self, name: str, /, **values: object) -> list[tuple[Any, ...]]:
+        """The rows of one query; see the port."""
         with self.reading() as rows:
-            return [] if rows is None else rows.run(question, values).fetchall()
+            return [] if rows is None else rows.run(name, values).fetchall()
 
     def is_erasing(self) -> bool:
         """Never: what is deleted is the worker's to vacuum; see the port."""
@@ -218,18 +217,18 @@ class TimelinePostgres:
         """Nothing is held: the connections are shared by all users."""
 
 
-def _as_sent(question: str, values: dict[str, Any]) -> dict[str, Any]:
+def _as_sent(name: str, values: dict[str, Any]) -> dict[str, Any]:
     """Values as Postgres takes them, with what its rows have of their own."""
-    for name, value in values.items():
+    for key, value in values.items():
         if isinstance(value, str):
-            end = _ENDS.get(value) if name in _BOUNDS else None
-            values[name] = end or value.replace("\0", "\ufffd")
+            end = _ENDS.get(value) if key in _BOUNDS else None
+            values[key] = end or value.replace("\0", "\ufffd")
     if isinstance(packed := values.get("id"), bytes):
         values["id"] = unpack_id(packed).replace("\0", "\ufffd")
-    for name in _LISTS.get(question, ()):
-        texts = json.loads(values[name]) if values[name] else []
-        values[name] = texts if name == "levels" else Texts(texts)
-    if question in {"add", "update"}:
+    for key in _LISTS.get(name, ()):
+        texts = json.loads(values[key]) if values[key] else []
+        values[key] = texts if key == "levels" else Texts(texts)
+    if name in {"add", "update"}:
         values |= _columns_of(values["metadata"])
     return values
 
@@ -240,7 +239,7 @@ _LISTS: Mapping[str, tuple[str, ...]] = {
     "upgradable": ("levels",),
     "count_upgradable": ("levels",),
 }
-"""The values that are lists, as JSON, by the question."""
+"""The values that are lists, as JSON, by the query."""
 
 
 def _columns_of(metadata: str) -> dict[str, object]:

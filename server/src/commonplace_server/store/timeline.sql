@@ -1,8 +1,9 @@
--- What the timeline asks of Postgres in other words than of its file: what writes, and what reads JSON there.
--- Each other question of journals/timeline/queries.sql is asked as it stands, over the rows of `rows of`.
+-- The queries of the timeline that differ on Postgres from those of its file: what writes, and what reads JSON.
+-- Each other one of journals/timeline/queries.sql is run as it stands, over the first nine, which have the names of
+-- the file's tables.
 
 -- name: journal_entries
--- The rows that a question names so: entries and summaries of one owner, but those that are hidden.
+-- The table of the file: entries and summaries of one owner, but those that are hidden.
 SELECT place AS seq, id, user_id AS thread_id, body AS content, scope AS entry_type, at AS timestamp,
     starts AS period_start, ends AS period_end, more AS metadata, level AS rollup_level,
     state AS status, written_at AS created_at, altered_at AS updated_at, zone AS tz, hash,
@@ -11,35 +12,35 @@ FROM cp_entries
 WHERE user_id = %(owner)s AND journal = 'timeline' AND place <> ALL (%(hidden)s::bigint[])
 
 -- name: rollups
--- The rows that a question names so.
+-- The table of the file.
 SELECT * FROM cp_rollups WHERE user_id = %(owner)s
 
 -- name: rollup_sources
--- The rows that a question names so.
+-- The table of the file.
 SELECT * FROM cp_rollup_sources WHERE user_id = %(owner)s
 
 -- name: dirty
--- The rows that a question names so.
+-- The table of the file.
 SELECT * FROM cp_due WHERE user_id = %(owner)s
 
 -- name: tombstones
--- The rows that a question names so.
+-- The table of the file.
 SELECT * FROM cp_gone WHERE user_id = %(owner)s
 
 -- name: expired
--- The rows that a question names so.
+-- The table of the file.
 SELECT * FROM cp_expired WHERE user_id = %(owner)s
 
 -- name: fed
--- The rows that a question names so: but those that are hidden, which have numbers below 0 there.
+-- The table of the file, but what is hidden, which has numbers below 0 there.
 SELECT * FROM cp_fed WHERE user_id = %(owner)s AND -seq <> ALL (%(hidden)s::bigint[])
 
 -- name: fed_marks
--- The rows that a question names so.
+-- The table of the file.
 SELECT * FROM cp_fed_marks WHERE user_id = %(owner)s
 
 -- name: series
--- The rows that a question names so.
+-- The table of the file.
 SELECT * FROM cp_series WHERE user_id = %(owner)s
 
 -- name: open
@@ -48,8 +49,8 @@ SELECT EXISTS (
     SELECT FROM wb_times WHERE user_id = %(owner)s AND expires_at <= %(present)s::timestamptz
 ) FROM cp_timelines WHERE user_id = %(owner)s;
 
--- name: open_shared
--- The same, and nobody writes to it until the end.
+-- name: hold_shared
+-- Nobody writes to the owner's timeline until the end, and others may hold it likewise.
 SELECT FROM cp_timelines WHERE user_id = %(owner)s FOR SHARE;
 
 -- name: hidden

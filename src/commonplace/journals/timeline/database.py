@@ -53,15 +53,15 @@ class SqliteRows:
         self.connection = connection
 
     def run(self, query: str, values: Mapping[str, Any] | tuple[()] = ()) -> sqlite3.Cursor:
-        """Ask a question by its name; see the port."""
+        """Run a query by its name; see the port."""
         return self.connection.execute(sql()[query], values)
 
     def run_each(self, query: str, values: Iterable[Mapping[str, Any]]) -> sqlite3.Cursor:
-        """Ask the same with each of these; see the port."""
+        """Run it with each of these values; see the port."""
         return self.connection.executemany(sql()[query], values)
 
     def snapshot(self) -> Transaction:
-        """Have several questions be answered from one state; see the port."""
+        """Have several queries read one state; see the port."""
         return snapshot(self.connection)
 
 
@@ -98,7 +98,7 @@ class TimelineDatabase:
         return self.file.bare()
 
     def ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
-        """The rows of one question; see the port."""
+        """The rows of one query; see the port."""
         return self.file.ask(query, **values)
 
     def is_erasing(self) -> bool:

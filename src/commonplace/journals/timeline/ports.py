@@ -1,7 +1,6 @@
 """The port of the timeline: where one owner's rows are kept, whatever is behind it.
 
-A store answers the timeline's questions by their names, which are those of `queries.sql`. Never
-reads a disk.
+A store runs the timeline's queries by their names in `queries.sql`. Never reads a disk.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Answered(Protocol):
-    """What a question was answered: its rows, and what it did."""
+    """What a query gave: its rows, and what it did."""
 
     @property
     def rowcount(self) -> int:
@@ -40,18 +39,18 @@ class Answered(Protocol):
 
 
 class TimelineRows(Protocol):
-    """One use of a store: what is asked in it is asked of one owner's rows."""
+    """One use of a store, on one owner's rows."""
 
     def run(self, query: str, values: Mapping[str, object] = ..., /) -> Answered:
-        """Ask a question by its name. Raises: Unavailable."""
+        """Run a query by its name. Raises: Unavailable."""
         ...
 
     def run_each(self, query: str, values: Iterable[Mapping[str, object]], /) -> object:
-        """Ask the same with each of these. Raises: Unavailable."""
+        """Run it with each of these values. Raises: Unavailable."""
         ...
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Have several questions be answered from one state."""
+        """Have several queries read one state."""
         ...
 
 
@@ -78,7 +77,7 @@ class TimelineStore(Protocol):
         ...
 
     def ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
-        """The rows of one question; none where nothing was written. Raises: Unavailable."""
+        """The rows of one query; none where nothing was written. Raises: Unavailable."""
         ...
 
     def is_erasing(self) -> bool:
@@ -98,5 +97,5 @@ class TimelineStore(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of it; may be called twice."""
+        """Close it; may be called twice."""
         ...
