@@ -7,12 +7,11 @@ import pytest
 from server.tests.http_world import home
 from server.tests.state.token_laws import NOW, TokenLaws
 from tests.doors.terminal import facts, run
-from tests.patience import until
 
 from commonplace.core.errors import CommonplaceError
+from commonplace_server.http.served_pages import TokenEntrance
 from commonplace_server.postgres.database import Postgres
-from commonplace_server.postgres.listener import Listener
-from commonplace_server.state.tokens import CHANNEL, KNOWN_S, TokenDatabase
+from commonplace_server.state.tokens import KNOWN_S, TokenDatabase
 from commonplace_server.tokens import TokenFile
 from commonplace_server.wiring.schema import check_database
 from commonplace_testing import FrozenClock
@@ -74,37 +73,15 @@ class TestOfADatabase(TokenLaws):
         assert KNOWN_S < 1
         assert here.find(text).state(NOW) == "revoked"
 
-    def test_a_revocation_is_heard_at_once(self, pool, clock, database):
-        """Where the connection is killed it is heard on the next; nothing is believed meanwhile."""
-        # A second that never ends: only what is heard has it read again.
+    def test_a_page_that_stays_open_ends_with_its_token(self, pool, clock):
+        """At its next look, which is a second away: what was read before does not count for it."""
         here = TokenDatabase(pool, clock=clock, monotonic=lambda: 0.0)
-        there = TokenDatabase(pool, clock=clock)
-        heard = []
-
-        def missed():
-            heard.append("missed")
-            here.evict()
-
-        listener = Listener(database.app_url, {CHANNEL: here.evict}, missed=missed)
-        listener.start()
-        try:
-            until(lambda: heard, "the listener to begin")
-            first, second = here.create("ann"), here.create("bob")
-            assert here.find(first[1]).state(NOW) == "valid"
-            there.revoke(first[0].id)
-            until(lambda: here.find(first[1]).state(NOW) == "revoked", "the word to come")
-            assert here.find(second[1]).state(NOW) == "valid"
-            there.note_revoked(second[0], NOW)
-            count = len(heard)
-            with psycopg.connect(database.admin_url, autocommit=True) as conn:
-                conn.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                    " WHERE query LIKE 'LISTEN%' AND datname = current_database()"
-                )
-            until(lambda: len(heard) >= count + 2, "the loss, and the next beginning")
-            assert here.find(second[1]).state(NOW) == "revoked"
-        finally:
-            listener.stop(5)
+        made, text = here.create("ann")
+        entrance = TokenEntrance(here, may_write=True, clock=clock)
+        visitor = entrance.enter(text)
+        assert entrance.still_admits(visitor)
+        TokenDatabase(pool, clock=clock).revoke(made.id)
+        assert not entrance.still_admits(visitor)
 
     def test_nobody_without_a_token_is_let_in_while_it_is_not_known(self, database, clock):
         """A database that is away may have tokens."""
@@ -124,6 +101,7 @@ def test_what_a_home_has_in_its_file_moves(pool, clock, tmp_path):
     kept.note_use(used)
     kept.revoke(gone.id)
     assert shared.take_over(kept) == 2
+    assert shared.get(gone.id).revoked_at == NOW
     assert shared.take_over(kept) == 0
     assert shared.find(text) == used
     assert shared.last_use(used) == NOW

@@ -31,7 +31,6 @@ NO_TEXT = {
     "doors.hooks.moved": "paths of projects",
     "app.restore": "the settings of a backup, to be read as this user's",
     "commonplace_server.postgres.database": "a connection to Postgres",
-    "commonplace_server.postgres.listener": "a connection to Postgres",
     "commonplace_server.postgres.migrate": "a connection to Postgres",
     "commonplace_server.tokens": "hashes of tokens, and their names",
     "commonplace_server.wiring.nearest": "a connection to Postgres",

@@ -66,7 +66,11 @@ class TokenEntrance:
         )
 
     def still_admits(self, visitor: Visitor) -> bool:
-        """Whether the token that let it in is valid still."""
+        """Whether the token that let it in is valid still.
+
+        Read now: a page that stays open asks each second, and is to end within that time.
+        """
+        self._tokens.refresh([visitor.token_id])
         token = self._tokens.get(visitor.token_id)
         return token is not None and self._shut(token) is None
 

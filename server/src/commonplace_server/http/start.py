@@ -154,9 +154,9 @@ def _shared_state(settings: Settings) -> Iterator[_State]:
     from commonplace_server.wiring.tokens import open_served_tokens
 
     limits = _limits(settings.serve)
-    with open_served_tokens(settings) as (tokens, database, tasks):
+    with open_served_tokens(settings) as (tokens, database, move):
         sessions = SessionDatabase(database, most=limits.sessions, idle_s=limits.session_idle_s)
-        yield _State(tokens, sessions, VisitorDatabase(database), tasks)
+        yield _State(tokens, sessions, VisitorDatabase(database), (move,))
 
 
 def _provider(settings: Settings) -> dict[str, Any]:

@@ -38,11 +38,12 @@ if TYPE_CHECKING:
     from commonplace_server.postgres.database import Postgres
     from commonplace_server.tokens import TokenFile
 
-CHANNEL = "cp_tokens"
-"""Where servers are told the id of each token that is revoked."""
-
 KNOWN_S = 0.9
-"""How long a token is what it was when it was last read."""
+"""How long a token is what it was when it was last read.
+
+Else each request asks twice: the shortest call takes 3.1 ms in place of 4.2, and 3.6 in place of
+4.6 in a session, in paired runs of 600 calls.
+"""
 
 _MOST_KNOWN = 10_000
 _TRIES = 8
@@ -81,7 +82,6 @@ class TokenDatabase:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._known: OrderedDict[str, _KnownToken] = OrderedDict()
-        self._evicted = 0
         self._ever = False
         self._warned = ""
 
@@ -109,7 +109,7 @@ class TokenDatabase:
         raise Conflict("No id is free for a token.", hint="Try again.")
 
     def revoke(self, token_id: str) -> Token:
-        """Revoke a token, which every server hears of; may be called twice. Raises: NotFound."""
+        """Revoke a token, for every server; may be called twice. Raises: NotFound."""
         token = self._read([token_id]).get(token_id)
         if token is None:
             with self._database.across() as conn:
@@ -120,9 +120,10 @@ class TokenDatabase:
 
     def note_revoked(self, token: Token, at: datetime) -> None:
         """Note a token of the database as revoked; one that is stays so since it was."""
-        given = {"digest": token.digest, "at": at, "channel": CHANNEL, "id": token.id}
         with self._database.across() as conn:
-            conn.execute(_query("revoke"), given)
+            conn.execute(_query("revoke"), {"digest": token.digest, "at": at})
+        with self._lock:
+            self._known.pop(token.id, None)
 
     def list_tokens(self) -> list[Token]:
         """All that were made, the newest first, revoked and expired ones too."""
@@ -146,15 +147,6 @@ class TokenDatabase:
         """Read these tokens now, in one question. Raises: Unavailable, Denied."""
         if named := [*dict.fromkeys(each for each in token_ids if each)]:
             self._read(named)
-
-    def evict(self, token_id: str = "") -> None:
-        """Have a token be read again when it is next asked for; all of them where none is named."""
-        with self._lock:
-            self._evicted += 1
-            if token_id:
-                self._known.pop(token_id, None)
-            else:
-                self._known.clear()
 
     def check(self) -> None:
         """Nothing: whether the database can be used is looked at for itself."""
@@ -243,17 +235,15 @@ class TokenDatabase:
             with self._database.across() as conn:
                 return conn.execute(_query(query), given).fetchall()
 
-        at, evicted = self._monotonic(), self._evicted
+        at = self._monotonic()  # before it is asked: one may be revoked while it is read
         rows = retried(ask)
         found = [(_token_of(row), _utc(row[-1])) for row in rows]
         with self._lock:
-            # One that was revoked while it was read may be what it was before.
-            if evicted == self._evicted:
-                for token, used_at in found:
-                    self._known[token.id] = _KnownToken(token, used_at, at)
-                    self._known.move_to_end(token.id)
-                while len(self._known) > _MOST_KNOWN:
-                    self._known.popitem(last=False)
+            for token, used_at in found:
+                self._known[token.id] = _KnownToken(token, used_at, at)
+                self._known.move_to_end(token.id)
+            while len(self._known) > _MOST_KNOWN:
+                self._known.popitem(last=False)
         return [token for token, _ in found]
 
 

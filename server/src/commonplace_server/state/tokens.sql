@@ -32,11 +32,8 @@ INSERT INTO cp_tokens (
 ) ON CONFLICT DO NOTHING;
 
 -- name: revoke
--- Notes that one is revoked, which every server hears of at the end of the transaction.
-WITH noted AS (
-    INSERT INTO cp_revoked_tokens (digest, revoked_at) VALUES (%(digest)s, %(at)s) ON CONFLICT DO NOTHING
-)
-SELECT pg_notify(%(channel)s, %(id)s);
+-- Notes that one is revoked; what is noted stays.
+INSERT INTO cp_revoked_tokens (digest, revoked_at) VALUES (%(digest)s, %(at)s) ON CONFLICT DO NOTHING;
 
 -- name: used
 -- Notes a use, unless one within an hour is noted.

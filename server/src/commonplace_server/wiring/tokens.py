@@ -13,13 +13,12 @@ from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError
 from commonplace_server.background import Background
 from commonplace_server.postgres.database import Postgres
-from commonplace_server.postgres.listener import Listener
-from commonplace_server.state.tokens import CHANNEL, TokenDatabase
+from commonplace_server.state.tokens import TokenDatabase
 from commonplace_server.tokens import TokenFile
 from commonplace_server.wiring.schema import check_database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from commonplace.config.table import Settings
 
@@ -29,11 +28,11 @@ _log = logging.getLogger(f"commonplace.{__name__}")
 
 
 class ServedTokens(NamedTuple):
-    """The tokens that a server asks, where they lie, and what it does beside that."""
+    """The tokens that a server asks, where they lie, and what moves those of its home there."""
 
     tokens: TokenDatabase
     database: Postgres
-    tasks: Sequence[Background]
+    move: TokenMove
 
 
 @contextmanager
@@ -57,8 +56,7 @@ def open_served_tokens(settings: Settings) -> Iterator[ServedTokens]:
         tokens = TokenDatabase(database, clock=utc_now)
         move = TokenMove(kept, tokens)
         move.move()
-        listener = Listener(settings.database.url, {CHANNEL: tokens.evict}, missed=tokens.evict)
-        yield ServedTokens(tokens, database, (move, listener))
+        yield ServedTokens(tokens, database, move)
 
 
 @contextmanager
