@@ -164,12 +164,12 @@ class Raw:
             message["id"] = self._next
         return self.http.post(self.url, json=message, headers={**self.headers, **headers})
 
-    def handshake(self) -> httpx2.Response:
+    def handshake(self, capabilities: Any = None) -> httpx2.Response:
         answer = self.post(
             "initialize",
             {
                 "protocolVersion": REVISION,
-                "capabilities": {},
+                "capabilities": capabilities or {},
                 "clientInfo": {"name": "raw", "version": "1"},
             },
         )

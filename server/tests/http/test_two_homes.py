@@ -217,6 +217,61 @@ def test_a_session_that_began_on_one_server_goes_on_at_another(other, database):
         assert first.end() == 0
 
 
+def test_what_a_clients_model_said_to_one_server_is_not_heard_at_another():
+    """Both ask in one session at once: an answer that reaches the wrong one is not taken there."""
+    with (
+        serve("--toolsets", "notebook") as first,
+        serve("--toolsets", "notebook") as second,
+        Raw(first.url, token_for("ann")) as raw,
+        Asked(raw, first) as one,
+        Asked(raw, second) as two,
+    ):
+        one.say(to=second, model="wrong")
+        two.say(to=second, model="right")
+        assert two.made_by() == "right"
+        one.say(to=first, model="right")
+        assert one.made_by() == "right"
+        assert [each.end() for each in (first, second)] == [0, 0]
+
+
+class Asked:
+    """A call at one server that waits for what its client's own model says."""
+
+    def __init__(self, raw, server):
+        if "mcp-session-id" not in raw.headers:
+            assert raw.handshake({"sampling": {}}).status_code == 200
+        self.raw = raw
+        sides = {"section": "api", "version_a": "A.\n\nB.", "version_b": "A.\n\nC."}
+        call = {"name": "journal_synthesize_conflict", "arguments": sides}
+        message = {"jsonrpc": "2.0", "id": f"at {server.port}", "method": "tools/call"}
+        self.answer = raw.http.stream(
+            "POST", server.url, json={**message, "params": call}, headers=raw.headers
+        )
+
+    def __enter__(self):
+        self.lines = self.answer.__enter__().iter_lines()
+        self.id = self.next()["id"]
+        return self
+
+    def __exit__(self, *exc):
+        self.answer.__exit__(*exc)
+
+    def next(self):
+        """What comes next."""
+        return json.loads(next(x for x in self.lines if "{" in x).removeprefix("data: "))
+
+    def say(self, *, to, model):
+        """Say to a server what a model says to the question of this call."""
+        content = {"type": "text", "text": "A.\n\nB.\n\nC."}
+        said = {"role": "assistant", "content": content, "model": model}
+        reply = {"jsonrpc": "2.0", "id": self.id, "result": said}
+        assert self.raw.http.post(to.url, json=reply, headers=self.raw.headers).status_code == 202
+
+    def made_by(self):
+        """The model whose words the call was answered with."""
+        return self.next()["result"]["structuredContent"]["model"]
+
+
 def test_a_browser_that_signed_in_at_one_server_goes_on_at_another():
     """Its forms, what its next page says and its leaving count at both; a revoked token's at none."""
     token = token_for("ann", toolsets=parse_setting("toolsets", "all"))

@@ -6,6 +6,7 @@ Decides nothing: every answer comes from the offer.
 from __future__ import annotations
 
 import os
+import secrets
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,8 @@ import anyio
 from mcp.server.lowlevel.server import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError
-from mcp.shared.message import ServerMessageMetadata
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from commonplace.doors.mcp_offer import McpOffer
+
+_ID_BITS = 48
+"""Of the id of a question to a client: a number that JavaScript's clients read exactly."""
 
 
 class _Screening:
@@ -211,17 +215,19 @@ def _model_of(
 
 def _ask(ctx: ServerRequestContext[Any, Any], asked: Mapping[str, Any]) -> Any:
     """What the client's model answers, asked from the thread of a call. Raises: Unavailable."""
-    request = CreateMessageRequest(params=CreateMessageRequestParams.model_validate(asked))
+    params = CreateMessageRequestParams.model_validate(asked)
+    request = CreateMessageRequest(params=params).model_dump(
+        by_alias=True, mode="json", exclude_none=True
+    )
+    # The SDK counts from 1 in each session: of two servers that answer in one, either would take
+    # what was said to the other's question. Its `send_request` takes no id.
+    options = CallOptions(request_id=secrets.randbits(_ID_BITS), timeout=SAMPLING_S)
+    channel = ctx.session._request_outbound  # noqa: SLF001
 
     async def send() -> Any:
-        related = ServerMessageMetadata(related_request_id=ctx.request_id)
-        answer = await ctx.session.send_request(
-            request=request,
-            result_type=CreateMessageResult,
-            request_read_timeout_seconds=SAMPLING_S,
-            metadata=related,
-        )
-        return answer.model_dump(by_alias=True, mode="json", exclude_none=True)
+        answer = await channel.send_raw_request(request["method"], request["params"], options)
+        said = CreateMessageResult.model_validate(answer, by_name=False)
+        return said.model_dump(by_alias=True, mode="json", exclude_none=True)
 
     try:
         return anyio.from_thread.run(send)
