@@ -14,7 +14,7 @@ import secrets
 import threading
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -134,30 +134,20 @@ class ReadsTokens(Protocol):
         ...
 
 
+class TokenOptions(TypedDict, total=False):
+    """What a token is made with beside its owner; see `new_token`."""
+
+    scopes: Sequence[str]
+    toolsets: Sequence[str]
+    expires_at: datetime | None
+    label: str
+
+
 class KeepsTokens(Protocol):
     """Where tokens are kept, for who makes and revokes them."""
 
-    def create(
-        self,
-        owner: str,
-        *,
-        scopes: Sequence[str] = SCOPES,
-        toolsets: Sequence[str] = (),
-        expires_at: datetime | None = None,
-        label: str = "",
-    ) -> tuple[Token, str]:
-        """Make a token; its record, and its text, which is kept nowhere.
-
-        Args:
-            owner: Whose journals it opens.
-            scopes: `read`, or `read` and `write`; or `metrics` alone.
-            toolsets: The tools it may call; empty for those the server offers by default.
-            expires_at: Until when it is valid; None for ever.
-            label: What it is for, one line.
-
-        Raises:
-            Invalid: The owner, a scope or the label is malformed, or it would have expired already.
-        """
+    def create(self, owner: str, **options: Unpack[TokenOptions]) -> tuple[Token, str]:
+        """Make a token; its record, and its text, which is kept nowhere. Raises: as `new_token`."""
         ...
 
     def revoke(self, token_id: str) -> Token:
@@ -191,24 +181,9 @@ class TokenFile:
         self._ever = False
         self._uses_noted: dict[str, datetime] = {}
 
-    def create(
-        self,
-        owner: str,
-        *,
-        scopes: Sequence[str] = SCOPES,
-        toolsets: Sequence[str] = (),
-        expires_at: datetime | None = None,
-        label: str = "",
-    ) -> tuple[Token, str]:
+    def create(self, owner: str, **options: Unpack[TokenOptions]) -> tuple[Token, str]:
         """Make a token; see `KeepsTokens`."""
-        token, text = new_token(
-            owner,
-            scopes=scopes,
-            toolsets=toolsets,
-            expires_at=expires_at,
-            label=label,
-            now=self._clock(),
-        )
+        token, text = new_token(owner, now=self._clock(), **options)
         make_folder(self._home)
         with locked(self._home):
             self._write([*self._read().values(), token])
@@ -327,13 +302,25 @@ class TokenFile:
 def new_token(
     owner: str,
     *,
-    scopes: Sequence[str],
-    toolsets: Sequence[str],
-    expires_at: datetime | None,
-    label: str,
     now: datetime,
+    scopes: Sequence[str] = SCOPES,
+    toolsets: Sequence[str] = (),
+    expires_at: datetime | None = None,
+    label: str = "",
 ) -> tuple[Token, str]:
-    """A token that is kept nowhere yet, and its text; see `KeepsTokens.create`. Raises: Invalid."""
+    """A token that is kept nowhere yet, and its text.
+
+    Args:
+        owner: Whose journals it opens.
+        now: When it is made.
+        scopes: `read`, or `read` and `write`; or `metrics` alone.
+        toolsets: The tools it may call; empty for those the server offers by default.
+        expires_at: Until when it is valid; None for ever.
+        label: What it is for, one line.
+
+    Raises:
+        Invalid: The owner, a scope or the label is malformed, or it would have expired already.
+    """
     made_id = secrets.token_hex(4)
     text = f"cp_{made_id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
     token = Token(

@@ -12,16 +12,16 @@ import time
 from collections import OrderedDict
 from datetime import UTC
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.db.queries import read_queries
 from commonplace_server.postgres.database import retried, statement
 from commonplace_server.postgres.text_lists import Texts
 from commonplace_server.tokens import (
-    SCOPES,
     USE_NOTED_EVERY,
     Token,
+    TokenOptions,
     id_of,
     is_of,
     new_token,
@@ -85,25 +85,10 @@ class TokenDatabase:
         self._ever = False
         self._warned = ""
 
-    def create(
-        self,
-        owner: str,
-        *,
-        scopes: Sequence[str] = SCOPES,
-        toolsets: Sequence[str] = (),
-        expires_at: datetime | None = None,
-        label: str = "",
-    ) -> tuple[Token, str]:
-        """Make a token; see `TokenFile.create`."""
+    def create(self, owner: str, **options: Unpack[TokenOptions]) -> tuple[Token, str]:
+        """Make a token; see `KeepsTokens`."""
         for _ in range(_TRIES):  # of a million tokens each 4,000th id that is drawn is taken
-            token, text = new_token(
-                owner,
-                scopes=scopes,
-                toolsets=toolsets,
-                expires_at=expires_at,
-                label=label,
-                now=self._clock(),
-            )
+            token, text = new_token(owner, now=self._clock(), **options)
             if self._add(token, None):
                 return token, text
         raise Conflict("No id is free for a token.", hint="Try again.")
