@@ -497,6 +497,15 @@ PLACES: tuple[TextPlace, ...] = (
         writers=(),
     ),
     TextPlace(
+        name="signed-in browsers on Postgres",
+        where="the database that `database.url` names",
+        holds="secrets that pages show marks for, and what a next page is to say; sealed by the"
+        " cookie of the browser, which lies nowhere else",
+        paths=lambda _owner: (),
+        erased="signing out; after 30 days without use, the user's next signing in",
+        writers=(),
+    ),
+    TextPlace(
         name="accesses",
         where="`users/me/accesses`",
         holds="which token called what over HTTP, with refs and no text, for `serve.audit_days`",
