@@ -355,7 +355,7 @@ class Gate:
         self._pages = pages
         self._readiness = readiness
         self._metrics = metrics
-        self._asking: anyio.CapacityLimiter | None = None
+        self._asking = anyio.CapacityLimiter(_ASKING)
 
     @property
     def is_stopping(self) -> bool:
@@ -445,7 +445,7 @@ class Gate:
                 if (full or self.is_stopping) and not _is_reply(headers, body):
                     raise full or _stopping()
                 self._check_scope(caller, scope, body)
-                await self._inside(caller, scope, _with_body(body, receive), send)
+                await self._inside(caller, scope, with_body(body, receive), send)
                 return
         if self.is_stopping:
             raise _stopping()
@@ -457,8 +457,6 @@ class Gate:
         """What is asked about tokens: in a thread where a database answers, and may be slow."""
         if not self._authenticator.waits:
             return ask()
-        if self._asking is None:
-            self._asking = anyio.CapacityLimiter(_ASKING)
         return await anyio.to_thread.run_sync(ask, limiter=self._asking)
 
     @contextmanager
@@ -630,7 +628,7 @@ async def _send_whole(status: int, body: bytes, headers: Mapping[str, str], send
     await send({"type": "http.response.body", "body": body})
 
 
-def _with_body(body: bytes, receive: Receive) -> Receive:
+def with_body(body: bytes, receive: Receive) -> Receive:
     """A `receive` that gives back the body that was read, then what comes after it."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

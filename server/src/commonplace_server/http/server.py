@@ -128,7 +128,7 @@ class HttpDoor:
         sessions: What all servers of a database know of sessions; None for one that is alone.
         issuer: The identity provider whose tokens are let in as well; None for none.
         resource: What the server says of itself to clients that sign in there.
-        visitors: Likewise of browsers.
+        visitors: What all servers of a database know of browsers; None likewise.
     """
 
     def __init__(

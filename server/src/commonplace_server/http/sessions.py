@@ -278,7 +278,7 @@ class _CallerState:
         idle = [name for name, held in self._sessions.items() if not held.open]
         for session_id in idle[:1]:
             del self._sessions[session_id]
-            await self._manager.handle_request(deletion(session_id), _receive_nothing, _discard)
+            await self._manager.handle_request(deletion(session_id), _receive_nothing, discard)
 
 
 class _Answer:
@@ -327,5 +327,5 @@ async def _receive_nothing() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def _discard(_message: Message) -> None:
+async def discard(_message: Message) -> None:
     """Drop an answer that no client waits for."""

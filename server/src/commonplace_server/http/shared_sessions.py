@@ -15,7 +15,8 @@ import anyio
 import anyio.to_thread
 
 from commonplace.doors.protocol import MODERN
-from commonplace_server.http.sessions import ID_HEADER, VERSION_HEADER, deletion
+from commonplace_server.http.gate import with_body
+from commonplace_server.http.sessions import ID_HEADER, VERSION_HEADER, deletion, discard
 from commonplace_server.scope import SESSION
 
 if TYPE_CHECKING:
@@ -96,14 +97,16 @@ class SharedSessions:
             await self._end_here(named)
             await self._manager.handle_request(_of_session(scope, _NO_SESSION), receive, send)
         else:
-            if scope["method"] == "DELETE":  # over everywhere before its client hears so
+            is_over = scope["method"] == "DELETE"
+            if is_over:  # everywhere before its client hears so
                 await self._ask(self._kept.end, named)
             await self._go_on(named, opening, scope, receive, send)
+            if is_over:
+                self._here.pop(named, None)
 
     async def _begin(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what may begin a session, which is kept before its client hears of it."""
-        message = await receive()
-        body: bytes = message.get("body", b"")
+        body: bytes = (await receive()).get("body", b"")
 
         async def keep(answer: Message) -> None:
             if answer["type"] == "http.response.start" and answer["status"] == HTTPStatus.OK:
@@ -113,13 +116,13 @@ class SharedSessions:
                     self._here[made] = made
             await send(answer)
 
-        await self._manager.handle_request(scope, _after(message, receive), keep)
+        await self._manager.handle_request(scope, with_body(body, receive), keep)
 
     async def _go_on(
         self, named: bytes, opening: str, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Answer in a session; opened anew where it is not open here, or not any more."""
-        message = await receive() if scope["method"] == "POST" else None
+        body = (await receive()).get("body", b"") if scope["method"] == "POST" else None
         is_gone = False
 
         async def sent(answer: Message) -> None:
@@ -132,7 +135,7 @@ class SharedSessions:
 
         for _ in range(2):
             here = self._here.get(named) or await self._open(named, opening, scope)
-            came = receive if message is None else _after(message, receive)
+            came = receive if body is None else with_body(body, receive)
             await self._manager.handle_request(_of_session(scope, here), came, sent)
             if not is_gone:
                 return
@@ -163,12 +166,12 @@ class SharedSessions:
             if made != _NO_SESSION:
                 self._here[named] = made
                 begun = _of_session(asked, made)
-                await self._manager.handle_request(begun, _giving(_INITIALIZED), _discard)
+                await self._manager.handle_request(begun, _giving(_INITIALIZED), discard)
             return made
 
     async def _end_here(self, named: bytes) -> None:
         if (here := self._here.pop(named, None)) is not None:
-            await self._manager.handle_request(deletion(here), _giving(b""), _discard)
+            await self._manager.handle_request(deletion(here), _giving(b""), discard)
 
     async def _ask(self, question: Callable[..., _Said], *given: object) -> _Said:
         """What all servers know, asked in a thread. Raises: Unavailable."""
@@ -189,16 +192,6 @@ def _renamed(headers: object, session_id: bytes) -> list[tuple[bytes, bytes]]:
     return others if len(others) == len(headers) else [*others, (ID_HEADER, session_id)]
 
 
-def _after(message: Message, receive: Receive) -> Receive:
-    """What gives a message that was received, then what comes after it."""
-    messages = [message]
-
-    async def read() -> Message:
-        return messages.pop() if messages else await receive()
-
-    return read
-
-
 def _giving(body: bytes) -> Receive:
     """What gives a body, and then nothing more."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
@@ -209,7 +202,3 @@ def _giving(body: bytes) -> Receive:
         return messages.pop()
 
     return read
-
-
-async def _discard(_message: Message) -> None:
-    """Drop an answer that no client waits for."""

@@ -145,7 +145,7 @@ class TokenDatabase:
                 self._warned = ""
             except CommonplaceError as exc:
                 if str(exc) != self._warned:
-                    _log.warning("Whoever has no token is kept out: %s", exc)
+                    _log.warning("Nobody is let in without a token: %s", exc)
                 self._warned = str(exc)
                 return True
         return self._ever
