@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import io
-import json
 import os
 import shutil
 import subprocess
@@ -20,7 +19,15 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 import tomlkit
-from release_files import address_links, bundle_files, formula, registry_entry, write_bundle
+from release_files import (
+    address_links,
+    as_json,
+    bundle_files,
+    formula,
+    registry_entry,
+    registry_name,
+    write_bundle,
+)
 
 ROOT = Path(__file__).parent.parent
 DISTRIBUTIONS = (".", "server", "chroma")
@@ -137,8 +144,7 @@ def put_address(stage: Path, address: str, version: str) -> None:
         page = place / "README.md"
         text = address_links(page.read_text("utf-8"), f"{address}/blob/v{version}", folder)
         if folder == ".":
-            name = registry_entry(version, address)["name"]
-            text = f"<!-- mcp-name: {name} -->\n\n{text}"
+            text = f"<!-- mcp-name: {registry_name(address)} -->\n\n{text}"
         page.write_text(text, "utf-8")
 
 
@@ -149,10 +155,11 @@ def build(stage: Path, out: Path, version: str, address: str) -> None:
     run(str(stage / "scripts/make_model_wheel.py"), str(out), folder=stage)
     run("-m", "twine", "check", "--strict", *map(str, sorted(out.iterdir())), folder=stage)
     source = next(out.glob("commonplace_memory-*.tar.gz"))
-    write_json(out / "server.json", registry_entry(version, address))
-    (out / "commonplace-memory.rb").write_text(
-        formula(version, address, source.name, sha256(source)), "utf-8"
-    )
+    said = str(project(stage)["project"]["description"])
+    entry = as_json(registry_entry(version, address, said))
+    (out / "server.json").write_text(entry, "utf-8")
+    brew = formula(version, address, said, source.name, sha256(source))
+    (out / "commonplace-memory.rb").write_text(brew, "utf-8")
     write_bundle(out / f"commonplace-{version}.mcpb", bundle_files(stage, version, address))
     for deployed in (stage / "server/deploy").iterdir():
         shutil.copyfile(deployed, out / deployed.name)
@@ -190,11 +197,6 @@ def run(*words: str, folder: Path) -> None:
     )
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(words)} failed:\n{done.stdout}{done.stderr}")
-
-
-def write_json(path: Path, content: object) -> None:
-    """Write it as people read it."""
-    path.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", "utf-8")
 
 
 def sha256(path: Path) -> str:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 PACKAGE = "commonplace-memory"
 SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 TITLE = "Commonplace"
-SENTENCE = "The memory of AI assistants: journals in files you own, found by meaning and by words."
 _LINK = re.compile(r"(\]\()(?!\w+:|#)([^)\s]+)(\))")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -42,19 +41,23 @@ def address_links(text: str, address: str, folder: str) -> str:
     return _LINK.sub(absolute, text)
 
 
-def registry_entry(version: str, address: str) -> dict[str, Any]:
-    """`server.json`, with which the registry of MCP servers lists us."""
+def registry_name(address: str) -> str:
+    """Our name in the registry of MCP servers, which begins with the host, its last part first."""
     host, path = urlsplit(address).netloc, urlsplit(address).path.strip("/")
     owner, name = path.split("/")
-    space = ".".join(reversed(host.split(".")))
-    space = f"io.github.{owner}" if host == "github.com" else f"{space}.{owner}"
+    space = "io.github" if host == "github.com" else ".".join(reversed(host.split(".")))
+    return f"{space}.{owner}/{name}"
+
+
+def registry_entry(version: str, address: str, description: str) -> dict[str, Any]:
+    """`server.json`, with which the registry of MCP servers lists us."""
     return {
         "$schema": SCHEMA,
-        "name": f"{space}/{name}",
+        "name": registry_name(address),
         "title": TITLE,
-        "description": SENTENCE,
+        "description": description,
         "version": version,
-        "repository": {"url": address, "source": host.removesuffix(".com")},
+        "repository": {"url": address, "source": urlsplit(address).netloc.removesuffix(".com")},
         "packages": [
             {
                 "registryType": "pypi",
@@ -77,7 +80,7 @@ def bundle_files(root: Path, version: str, address: str) -> dict[str, str]:
         "name": "commonplace",
         "display_name": TITLE,
         "version": version,
-        "description": SENTENCE,
+        "description": facts["description"],
         "author": {"name": TITLE, "url": address},
         "repository": {"type": "git", "url": address},
         "license": facts["license"],
@@ -99,10 +102,15 @@ def bundle_files(root: Path, version: str, address: str) -> dict[str, str]:
         f'dependencies = ["{PACKAGE}=={version}"]\n'
     )
     return {
-        "manifest.json": json.dumps(manifest, ensure_ascii=False, indent=2) + "\n",
+        "manifest.json": as_json(manifest),
         "pyproject.toml": project,
         "server.py": (root / "scripts/bundle_server.py").read_text("utf-8"),
     }
+
+
+def as_json(content: object) -> str:
+    """A file of JSON, as people read it."""
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
 def tool_lines(lists: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -119,10 +127,10 @@ def write_bundle(path: Path, files: Mapping[str, str]) -> None:
             packed.writestr(zipfile.ZipInfo(name, _EPOCH), text)
 
 
-def formula(version: str, address: str, source: str, sha256: str) -> str:
+def formula(version: str, address: str, description: str, source: str, sha256: str) -> str:
     """A formula for a tap of Homebrew: what it installs comes from the package index."""
     return f"""class CommonplaceMemory < Formula
-  desc "{SENTENCE.split(":", maxsplit=1)[0]}"
+  desc "{description.split(":", maxsplit=1)[0]}"
   homepage "{address}"
   url "{address}/releases/download/v{version}/{source}"
   sha256 "{sha256}"

@@ -24,8 +24,12 @@ DEPLOY = ROOT / "server" / "deploy"
 ADDRESS = "https://github.com/ann/commonplace"
 
 
+def project():
+    return tomlkit.parse((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
 def version():
-    return tomlkit.parse((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    return project()["version"]
 
 
 def git(folder, *words):
@@ -126,7 +130,8 @@ def test_the_registry_takes_the_entry():
         from release_files import registry_entry
     finally:
         sys.path.pop(0)
-    entry = registry_entry("1.2.3", "https://git.example.org/ann/notes")
+    said = project()["description"]
+    entry = registry_entry("1.2.3", "https://git.example.org/ann/notes", said)
     assert entry["name"] == "org.example.git.ann/notes"
     assert 1 <= len(entry["description"]) <= 100
     (package,) = entry["packages"]
