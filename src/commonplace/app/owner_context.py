@@ -322,12 +322,12 @@ class OwnerContext(ABC):
     def _drop_drafts(self, owner: str, refs: Sequence[str]) -> None:
         """Drop what owners are typing on the page in place of entries of this one, which go."""
         from commonplace.core.former_texts import journal_of
-        from commonplace.verbs.today.draft import FOLDER, drop_of
+        from commonplace.verbs.today.draft import FOLDER, remove_drafts
 
-        drop_of(self.shared.folder_of(owner) / FOLDER, refs)
+        remove_drafts(self.shared.folder_of(owner) / FOLDER, refs)
         common = [ref for ref in refs if journal_of(ref) in self.shared.common_journals]
         for folder in self.shared.folders_of_others(owner) if common else ():
-            drop_of(folder / FOLDER, common)
+            remove_drafts(folder / FOLDER, common)
 
     def _is_borne_out(self) -> bool:
         return self.present.is_borne_out()

@@ -94,7 +94,10 @@ _NOT = re.compile(
     r"\b(?:not|never|no|none|without|nothing|nobody|neither|broken|gone|stopped|gave up|given up"
     r"|against|cancelled|rejected|dropped|abandoned)\b|n't\b"
 )
-_WORD = re.compile(r"\d+(?:[.,:]\d+)*|\w+")
+_NUMBER_OR_WORD = r"\d+(?:[.,:]\d+)*|\w+"
+_WORD = re.compile(_NUMBER_OR_WORD)
+_WORD_OR_END = re.compile(rf"{_NUMBER_OR_WORD}|[.!?\n](?=\s|$)")
+_SENTENCE_ENDS = frozenset(".!?\n")
 _ENDING = re.compile(r"(?<=\w{3})(?:ings?|ed|es|e|s)$")
 _PAST, _SHORTEST_PAST = "ed", 5
 _NUMBER_WORDS = frozenset(
@@ -113,10 +116,6 @@ _NO_PAST = frozenset(("left", "need", "feed"))
 _STEM = 5
 _SLOT, _FRAME = 3, 2
 """The most words in which two statements of one value differ, and the least around them."""
-
-
-_SAID = re.compile(r"\d+(?:[.,:]\d+)*|\w+|[.!?\n](?=\s|$)")
-_ENDS = frozenset(".!?\n")
 _BEFORE, _AFTER = 16, 9
 """Words before and after a number that are looked at for what it counts."""
 _NEWLY = _any_of((*_CHANGE_WORDS, "new", "updated?", "recent", "recently", "further"))
@@ -378,8 +377,8 @@ def _numbers_in(text: str) -> tuple[tuple[tuple[str, str], frozenset[str], bool]
 
     What is beside it lies in the same sentence.
     """
-    said = _SAID.findall(_folded_head(text))
-    ends = [-1, *(n for n, word in enumerate(said) if word in _ENDS), len(said)]
+    said = _WORD_OR_END.findall(_folded_head(text))
+    ends = [-1, *(n for n, word in enumerate(said) if word in _SENTENCE_ENDS), len(said)]
     found = []
     for start, end in pairwise(ends):
         for place in range(start + 1, end):

@@ -59,22 +59,18 @@ class PrivateAmender(Struct, frozen=True):
         try:
             return self.read_text(ref)
         except NotFound:
-            if (gone := self._find_gone(ref)) is None:
+            if (gone := self.verbs.journal.find_gone(ref)) is None:
                 raise
             return _editable(gone)
 
     def delete_kept(self, ref: str, *, expected: str = "") -> Amendment:
         """Remove every trace of a note that only its copy has; see `verbs.amend.KeepsGone`."""
-        gone = self._find_gone(ref)
+        gone = self.verbs.journal.find_gone(ref)
         if gone is None:
             raise NotFound(f"There is no copy of {ref}.")
         if expected not in {"", gone.version}:
             raise Conflict(f"{ref} has changed since it was read.", hint="Read it again.")
         return Amendment(act="deleted", ref=ref, notes=self.forget_copies([gone.ref]))
-
-    def _find_gone(self, ref: str) -> PrivateEntry | None:
-        """The entry of a note that only its copy has, of any project; None for any other."""
-        return self.verbs.journal.find_gone(ref)
 
     def forget_copies(self, refs: Sequence[str]) -> tuple[str, ...]:
         """Remove every trace of notes that only their copies have; notes on what is left.

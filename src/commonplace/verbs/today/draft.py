@@ -58,7 +58,7 @@ def names_of(ref: str) -> Sequence[str]:
     return [_name_of(ref, act) for act in CORRECTIONS]
 
 
-def drop_of(folder: Path, refs: Iterable[str]) -> None:
+def remove_drafts(folder: Path, refs: Iterable[str]) -> None:
     """Remove what is being typed into the forms of entries that go. Raises: Unavailable, Denied."""
     with translated(folder), suppress(FileNotFoundError):
         there = {*os.listdir(folder)}
