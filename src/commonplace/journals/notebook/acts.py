@@ -121,7 +121,7 @@ class NotebookActs(ABC):
         supersedes: str = "",
         expires: datetime | None = None,
     ) -> WrittenEntry:
-        """Add an entry, and put a new overview in place if one is given; the branch moves once.
+        """Add an entry, and put a new overview in place if one is given: both or neither.
 
         Args:
             section: Where; begun if it is not there.
@@ -130,8 +130,8 @@ class NotebookActs(ABC):
             summary: The entry in a line; else its first line.
             work_context: What kind of work it was.
             base_version: The version of the overview that was read.
-            idempotency_key: The same key twice in one clone is one entry: the first call's.
-            entry_id: The same id twice in any clone is one entry.
+            idempotency_key: The same key twice is one entry, the first call's; in git in one clone.
+            entry_id: The same id twice is one entry; in git in any clone.
             at: Aware, default now; kept in whole seconds.
             supersedes: The id of the entry whose place this one takes.
             expires: When the entry expires, aware; None for never. Kept in whole seconds.
@@ -172,10 +172,10 @@ class NotebookActs(ABC):
         base_version: str | None = None,
         expires: datetime | None = None,
     ) -> WrittenEntry:
-        """Add an entry in the place of another; both stay in the history.
+        """Add an entry in the place of another; both are kept.
 
-        Done twice in one clone it is one entry, `repeated`. Section and work context are those of
-        the former where none are given; its end is its own. The rest is as for `write`.
+        Done twice it is one entry, `repeated`; in git in one clone. Section and work context are
+        those of the former where none are given; its end is its own. The rest is as for `write`.
         Raises: also Conflict where another entry has taken its place.
         """
         old = _own(self.read_entry(address))
@@ -190,7 +190,7 @@ class NotebookActs(ABC):
             summary=summary,
             work_context=context or old.work_context or None,
             base_version=base_version,
-            # In this clone once; what another clone writes in its place comes with a sync.
+            # In git once in this clone; what another clone writes in its place comes with a sync.
             idempotency_key=key,
             entry_id=known.id if known else None,
             supersedes=old.id,
@@ -201,7 +201,7 @@ class NotebookActs(ABC):
         return written
 
     def set_end(self, address: str | SectionAddress, expires: datetime | None) -> NotebookEntry:
-        """Set when an entry expires, None for never, by a commit of its own; the entry with it.
+        """Set when an entry expires, None for never; the entry with it.
 
         One that has expired is shown again if it is to stay. Where the end is that already,
         nothing is written.
@@ -213,9 +213,9 @@ class NotebookActs(ABC):
         return replace(found, expires=end)
 
     def take_back(self, address: str | SectionAddress) -> tuple[NotebookEntry, bool]:
-        """Show an entry no more, by a commit that puts back the overview that it replaced.
+        """Show an entry no more, and put back the overview that it replaced: both or neither.
 
-        What it had replaced holds again. The history keeps it: `set_end` brings it back.
+        What it had replaced holds again. The entry is kept: `set_end` brings it back.
         The entry, and whether the overview was put back.
         Raises: also Conflict where another entry has taken its place, or the overview was changed.
         """
@@ -257,10 +257,10 @@ class NotebookActs(ABC):
     def replace_overview(
         self, section: str, text: str, *, base_version: str, summary: str = ""
     ) -> tuple[Section, tuple[str, ...]]:
-        """Put a new text in place of an overview, without an entry; the history keeps the old one.
+        """Put a new text in place of an overview, without an entry; the old one is kept.
 
         The section, and sentences on what of the folder was left as it was. A blank text leaves no
-        overview; base_version: the one that was read; summary: what the commit says.
+        overview; base_version: the one that was read; summary: what git's commit says.
         Raises: also OverviewConflict, with both texts.
         """
         name = parse_section(section)

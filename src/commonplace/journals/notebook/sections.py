@@ -29,9 +29,10 @@ DEEPEST = 64
 
 
 class EntryLine(Struct, frozen=True, kw_only=True):
-    """An entry in a list: where it is now, its id for good, its commit now, its first line.
+    """An entry in a list: where it is now, its id for good, its first line.
 
     Attributes:
+        hash: Of its commit now; empty for one that a database keeps and that never was a commit.
         expires: When it expires; None for never.
         branches: The other branches that hold it; empty for one of the notebook's own.
     """
@@ -150,7 +151,7 @@ class OverviewConflict(Conflict):
 
 
 class WrittenEntry(Struct, frozen=True, kw_only=True):
-    """An entry that is on the branch.
+    """An entry that is written, and its section with it.
 
     Attributes:
         overview, version: The section's, with it.
