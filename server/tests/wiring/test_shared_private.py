@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 import psycopg
 import pytest
@@ -11,6 +11,8 @@ from server.tests.two_homes import ask, settings_in, traces
 from commonplace.core.errors import Conflict, Denied, NotFound, Unavailable
 from commonplace.core.expiring import revealed
 from commonplace.core.importer import ForeignEntry
+from commonplace.journals.private.journal import MOST_IN_A_BRIEF
+from commonplace.journals.private.note import note_of
 from commonplace.private import Private
 from commonplace.verbs.forgetting.selection import EntrySelection
 from commonplace.verbs.imports.journals import IntoPrivate
@@ -65,6 +67,23 @@ def test_what_is_written_on_one_is_found_on_the_other(one, two, clock):
     counted = {x.name: x.entries for x in two.recall.status().journals}
     assert counted["private"] == 3
     assert [*two.private.problems()] == [*two.private.repair()] == []
+
+
+def test_a_brief_has_what_is_the_user_s_alone(one):
+    """As from files: no note on a project, however new and many, is told or takes up its room."""
+    ask(one, "process_thoughts", user_context="Ann likes tea.")
+    notes = [
+        note_of(
+            f"private:project@1f2e3d4c/2199-01-05/12-00-00-{number:06d}",
+            b"## User Context\n\nThe quokka gate opens at noon.\n",
+            changed=one.clock(),
+            zone=UTC,
+            project="~/quokka",
+        )
+        for number in range(MOST_IN_A_BRIEF)
+    ]
+    assert len(one.private.journal.add_notes(notes)) == len(notes)
+    assert [item.text for item in one.private.brief_items(None)] == ["Ann likes tea."]
 
 
 def test_a_key_is_one_entry_on_all_servers(one, two, clock):

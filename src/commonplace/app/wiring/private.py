@@ -259,7 +259,7 @@ class PrivateWiring:
         from commonplace.journals.private.journal import MOST_IN_A_BRIEF, list_sections
 
         reach, journal = self._context.settings.brief.private, self.journal
-        newest = () if reach == "none" else journal.list_entries(limit=MOST_IN_A_BRIEF)
+        newest = () if reach == "none" else journal.list_entries(limit=MOST_IN_A_BRIEF, kind="user")
         holding = (entry for entry in newest if not journal.find_successor(entry))
         return list_sections(holding, self._headings(reach, "user"))
 
