@@ -10,25 +10,9 @@ from functools import partial
 
 import psutil
 import pytest
-from server.tests.memory_postgres_world import PostgresMemoryWorld
-from server.tests.proof.memory_children import Children
 from tests.patience import until
 
 USERS = ("ann", "Ann")
-
-
-@pytest.fixture
-def world(database, tmp_path):
-    made = PostgresMemoryWorld(database, tmp_path, worker=False)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def children():
-    made = Children()
-    yield made
-    made.close()
 
 
 class Life:

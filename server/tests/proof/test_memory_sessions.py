@@ -7,7 +7,6 @@ import threading
 
 import psycopg
 import pytest
-from server.tests.memory_postgres_world import PostgresMemoryWorld
 from tests.patience import until
 
 from commonplace.core.errors import NotFound, Unavailable
@@ -15,13 +14,6 @@ from commonplace.core.errors import NotFound, Unavailable
 pytestmark = pytest.mark.long
 
 USERS = ("ann", "Ann", "bob", "b%b")
-
-
-@pytest.fixture
-def world(database, tmp_path):
-    made = PostgresMemoryWorld(database, tmp_path, worker=False)
-    yield made
-    made.close()
 
 
 class Customer(threading.Thread):

@@ -7,9 +7,6 @@ import signal
 from functools import partial
 
 import psutil
-import pytest
-from server.tests.memory_postgres_world import PostgresMemoryWorld
-from server.tests.proof.memory_children import Children
 from server.tests.two_homes import settings_in
 from tests.patience import until
 
@@ -20,20 +17,6 @@ from commonplace_testing import ReadySlot
 
 DEATHS = 12
 POINTS = range(1, 60, 2)
-
-
-@pytest.fixture
-def world(database, tmp_path):
-    made = PostgresMemoryWorld(database, tmp_path, worker=False)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def children():
-    made = Children()
-    yield made
-    made.close()
 
 
 def asked_of(database, folder, **given):
