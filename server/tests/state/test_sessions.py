@@ -54,6 +54,7 @@ def test_an_idle_session_is_over(sessions, database):
         longer = SessionDatabase(sessions._database, most=2, idle_s=1800)
         assert longer.find("ann", "1", b"a") == "hello"
         assert sessions.find("ann", "1", b"a") == "hello"
+        sessions.keep("ann", "2", b"of a token that is not used again", "hello")
         conn.execute(ahead, ["61 seconds"])
         sessions.keep("ann", "1", b"b", "hello")
         assert conn.execute("SELECT count(*) FROM cp_sessions").fetchone() == (1,)

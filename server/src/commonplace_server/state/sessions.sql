@@ -6,8 +6,8 @@ INSERT INTO cp_sessions (user_id, digest, token_id, opening)
 VALUES (%(owner)s, %(digest)s, %(token_id)s, %(opening)s) ON CONFLICT DO NOTHING;
 
 -- name: trim
--- Those of a token that were idle for too long leave, and the longest idle of more than it may have.
-DELETE FROM cp_sessions WHERE user_id = %(owner)s AND token_id = %(token_id)s AND (
+-- Those of a user that were idle for too long leave, and the longest idle of more than a token may have.
+DELETE FROM cp_sessions WHERE user_id = %(owner)s AND (
     used_at < now() - %(idle)s::interval OR digest IN (
         SELECT digest FROM cp_sessions WHERE user_id = %(owner)s AND token_id = %(token_id)s
         ORDER BY used_at DESC, digest OFFSET %(most)s
