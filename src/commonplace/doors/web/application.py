@@ -473,9 +473,8 @@ class WebApplication:
         except Denied as exc:
             return self._show_entrance(403, exc.explained(shows_paths=False))
         if visitor is None:
-            if (
-                given and await self._visitor(request) is not None
-            ):  # the link again, or the back button
+            # The link again, or the back button.
+            if given and await self._visitor(request) is not None:
                 return RedirectResponse(self.url("home"), status_code=303)
             return self._show_entrance(403, "That link or token is not valid." if given else "")
         response = RedirectResponse(self.url("home"), status_code=303)
