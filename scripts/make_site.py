@@ -21,6 +21,9 @@ MADE = ROOT / "build" / "site"
 FOLDERS = ("docs", "server/docs")
 """What a reader sees of the repository, where it lies: a link means the same in both places."""
 ALONE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+DECISIONS = "docs/decisions"
+LIST = f"{DECISIONS}/index.md"
+"""The page of them, which lies nowhere in the repository."""
 SHOWN = {".md", ".png", ".svg", ".json"}
 LINK = re.compile(
     r"(?P<text>!?\[(?:[^\[\]]|\[[^\]]*\])*\])\((?!\w+:|#)(?P<link>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)"
@@ -90,8 +93,7 @@ def gather(staged: Path, address: str) -> None:
             copy.write_text(shown_text(text, name, names, address), "utf-8")
         else:
             shutil.copyfile(ROOT / name, copy)
-    decisions = pages / "docs" / "decisions"
-    (decisions / "index.md").write_text(HIDDEN + list_of_decisions(decisions), "utf-8")
+    (pages / LIST).write_text(HIDDEN + list_of_decisions(pages / DECISIONS), "utf-8")
     shutil.copyfile(CONFIG, staged / "site.toml")
 
 
@@ -101,11 +103,10 @@ def shown_text(text: str, name: str, names: dict[str, str], address: str) -> str
 
     def link(found: re.Match[str]) -> str:
         target = os.path.normpath(Path(name).parent / found["link"])
-        target = "docs/decisions/index.md" if target == "docs/decisions" else target
+        page = LIST if target == DECISIONS else names.get(target)
         anchor = found["anchor"] or ""
-        if target in names or target.endswith("decisions/index.md"):
-            path = os.path.relpath(names.get(target, target), here)
-            return f"{found['text']}({path}{anchor})"
+        if page:
+            return f"{found['text']}({os.path.relpath(page, here)}{anchor})"
         if not address:
             return found["text"][1:-1]
         return f"{found['text']}({address}/blob/main/{target}{anchor})"
