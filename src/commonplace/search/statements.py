@@ -331,7 +331,6 @@ def _names_former(text: str, former: frozenset[str], asked: frozenset[str]) -> b
     )
 
 
-@lru_cache(maxsize=policy.STATEMENTS_KEPT)
 def _clauses(text: str) -> tuple[tuple[frozenset[str], bool], ...]:
     """The words of each clause of a text's beginning, and whether it says how things stand."""
     return tuple(
