@@ -239,7 +239,7 @@ class OwnerContext(ABC):
             zone=self.settings.timezone,
         )
 
-    def unfile(self, refs: Sequence[str]) -> None:
+    def drop_from_index(self, refs: Sequence[str]) -> None:
         """Take entries that move elsewhere out of the index on this machine."""
         from commonplace.core.ports import Forgetting
 

@@ -62,7 +62,6 @@ class PostgresMemories:
         assert url is not None
         self._database = Postgres(url, check=check_database)
         self._index = index.PostgresIndex(self._database)
-        self._zone = shared.settings.timezone
         self._shared = shared
 
     def store_of(self, owner: str, clock: Clock) -> records.MemoryPostgres:
@@ -83,7 +82,7 @@ class PostgresMemories:
 
     def chronicle_source(self, store: ChroniclePostgres) -> SharedSource:
         """What follows them for the timeline and forgetting; the index has its outbox."""
-        return _source_of_chronicle(store, self._zone)
+        return _source_of_chronicle(store, self._shared.settings.timezone)
 
     def private_of(self, owner: str, clock: Clock) -> PrivatePostgres:
         """The entries of one user's private journal."""

@@ -58,7 +58,7 @@ class ChronicleWiring:
             return self._journal_over()
         from commonplace.journals.chronicle.moving import move_entries
 
-        move_entries(self._journal_over(), self._shared_store, unfile=self._context.unfile)
+        move_entries(self._journal_over(), self._shared_store, unfile=self._context.drop_from_index)
         return self._journal_over(self._shared_store)
 
     @locked_cached_property

@@ -86,7 +86,7 @@ class PrivateWiring:
 
         context = self._context
         store = shared_of(context.shared).private_of(context.settings.owner, context.clock)
-        move_notes(self.files, store, unfile=context.unfile)
+        move_notes(self.files, store, unfile=context.drop_from_index)
         return store
 
     @locked_cached_property
