@@ -160,6 +160,16 @@ class TestNotebookPostgres(NotebookContract):
             ("We know one.", first.entry.id),
         ]
 
+    def test_the_beginning_of_an_id_is_looked_for_in_its_section(self, world):
+        """However many entries of other sections begin so, as all of one month may."""
+        notes = world.open()
+        for number in range(51):
+            notes.write("b", f"Entry {number}.")
+        mine = notes.write("a", "Mine.").entry
+        assert notes.read_entry(f"a#{mine.id[:6]}") == mine
+        with pytest.raises(Invalid, match="beginning of 50 entries"):
+            notes.read_entry(f"b#{mine.id[:6]}")
+
     def test_forgetting_takes_the_words_of_former_overviews(self, world, database):
         """No row holds them; what had replaced the entry replaces what that had replaced."""
         notes = world.open()

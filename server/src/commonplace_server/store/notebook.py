@@ -200,11 +200,12 @@ class NotebookPostgres:
         with self._rows.reading() as conn:
             return self._lines(conn, "shown", "newest", **page)
 
-    def find_lines(self, mark: str) -> list[EntryLine]:
-        """The entries whose id, or former hash, begins so; see the port."""
+    def find_lines(self, mark: str, sections: Iterable[str]) -> list[EntryLine]:
+        """The entries of sections whose id, else former hash, begins so; see the port."""
+        asked = {"sections": Texts([*sections]), "low": mark, "high": mark + _PAST_EVERY_ID}
         with self._rows.reading() as conn:
-            found = self._lines(conn, "of_id_start", low=mark, high=mark + _PAST_EVERY_ID)
-            return found or self._lines(conn, "of_hash", mark=mark)
+            found = self._lines(conn, "of_id_start", **asked)
+            return found or self._lines(conn, "of_hash", **asked)
 
     def find_entry(self, entry_id: str) -> NotebookEntry | None:
         """An entry by its id, also where it has expired; see the port."""

@@ -16,12 +16,14 @@ AND (t.expires_at IS NULL OR %(now)s::timestamptz IS NULL OR t.expires_at > %(no
 AND e.scope = %(section)s ORDER BY e.at DESC, e.place DESC LIMIT %(length)s OFFSET %(start)s;
 
 -- name: of_id_start
--- Appended to a reading: those whose id begins so.
-AND e.id >= %(low)s AND e.id < %(high)s ORDER BY e.place LIMIT 50;
+-- Appended to a reading: those of some sections whose id begins so.
+AND e.scope = ANY (%(sections)s::text[]) AND e.id >= %(low)s AND e.id < %(high)s
+ORDER BY e.place LIMIT 50;
 
 -- name: of_hash
--- Appended to a reading: those that were a commit whose hash begins so.
-AND starts_with(e.more::json ->> 'hash', %(mark)s) ORDER BY e.place LIMIT 50;
+-- Appended to a reading: those of some sections that were a commit whose hash begins so.
+AND e.scope = ANY (%(sections)s::text[]) AND starts_with(e.more::json ->> 'hash', %(low)s)
+ORDER BY e.place LIMIT 50;
 
 -- name: whole
 -- An entry, also where it has expired.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.core.values import Replacement
@@ -89,8 +89,8 @@ class NotebookStore(WritesNotebook, Protocol):
         """Entries of a section, newest first, less those that have expired."""
         ...
 
-    def find_lines(self, mark: str) -> list[EntryLine]:
-        """The entries whose id, or hash of the commit they once were, begins so; at most 50."""
+    def find_lines(self, mark: str, sections: Iterable[str]) -> list[EntryLine]:
+        """Entries of sections whose id, else hash as a commit, begins so; at most 50."""
         ...
 
     def find_entry(self, entry_id: str) -> NotebookEntry | None:

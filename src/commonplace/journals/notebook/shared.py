@@ -120,8 +120,8 @@ class SharedNotebook(NotebookActs):
     def find_line(self, address: SectionAddress) -> EntryLine:
         """Where an address leads to, also where that has expired."""
         mark = address.entry.lower()
-        lines = self._store.find_lines(mark) if _MARK.fullmatch(mark) else []
         names = {address.section, self._store.current_name(address.section)}
+        lines = self._store.find_lines(mark, names) if _MARK.fullmatch(mark) else []
         return sole_line(lines, names, address)
 
     def list_backlinks(self, section: str, entry: NotebookEntry | None = None) -> Backlinks:
