@@ -231,7 +231,7 @@ without = $(addprefix --no-emit-package ,$(shell cat requirements/$(1).unused))
 PINNED := --universal --generate-hashes --no-header --no-annotate --upgrade
 
 lock:
-	echo zensical | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/site.txt
+	echo 'zensical<0.1' | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/site.txt
 	uv pip compile pyproject.toml server/pyproject.toml --extra dev $(PINNED) --no-emit-package commonplace-memory --no-emit-package commonplace-model-minilm --python-version 3.11 -o requirements/dev.txt
 	printf '%s\n' twine uv | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/release.txt
 	echo jrnl | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/jrnl.txt
