@@ -91,31 +91,22 @@ class _Breaking(Postgres):
         raise Lost("The connection broke.", hint="Try again.")
 
 
-@pytest.fixture
-def opened():
-    """What is closed after a test."""
-    made = []
-    yield made
-    for each in made:
-        each.close()
-
-
 class TestNotebookGit(NotebookContract):
     """A repository of one's own."""
 
     @pytest.fixture
-    def world(self, tmp_path, opened):
-        opened.append(GitWorld(tmp_path))
-        return opened[-1]
+    def world(self, tmp_path):
+        with closing(GitWorld(tmp_path)) as made:
+            yield made
 
 
 class TestNotebookPostgres(NotebookContract):
     """The notebook of a served user."""
 
     @pytest.fixture
-    def world(self, tmp_path, database, opened):
-        opened.append(ServerWorld(tmp_path, database))
-        return opened[-1]
+    def world(self, tmp_path, database):
+        with closing(ServerWorld(tmp_path, database)) as made:
+            yield made
 
     def test_nobody_reads_or_alters_the_notebook_of_another(self, world, database):
         """Not even where a query names no user."""

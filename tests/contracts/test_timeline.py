@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from datetime import UTC
 
 import psycopg
@@ -79,22 +80,13 @@ class ServerWorld(FileWorld):
             each.close()
 
 
-@pytest.fixture
-def closing():
-    """What is closed after a test."""
-    made = []
-    yield made
-    for each in made:
-        each.close()
-
-
 class TestTimelineFile(TimelineContract):
     """The file of one owner."""
 
     @pytest.fixture
-    def world(self, tmp_path, closing):
-        closing.append(FileWorld(tmp_path))
-        return closing[-1]
+    def world(self, tmp_path):
+        with closing(FileWorld(tmp_path)) as made:
+            yield made
 
 
 KILLED = """
@@ -128,9 +120,9 @@ class TestTimelinePostgres(TimelineContract):
     """The timeline of a served user."""
 
     @pytest.fixture
-    def world(self, tmp_path, database, closing):
-        closing.append(ServerWorld(tmp_path, database))
-        return closing[-1]
+    def world(self, tmp_path, database):
+        with closing(ServerWorld(tmp_path, database)) as made:
+            yield made
 
     @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal here")
     @pytest.mark.parametrize("question", ["unmark", "add_rollup", "set_rollup", "drop_links"])
