@@ -6,13 +6,14 @@ Never imported by the product itself.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import permutations
 from threading import Barrier
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
 import pytest
+from tests.journals.timeline.world import START, OnePages, at
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.expiring import revealed
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace_testing import FrozenClock
 
-START = datetime(2025, 2, 4, 10, 15, 30, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 ALWAYS = Interval()
 HOSTILE = [
@@ -63,11 +63,6 @@ class TimelineWorld(Protocol):
     def expire(self, ref: str) -> None:
         """Let an entry's time be over now."""
         ...
-
-
-def at(text: str) -> datetime:
-    """`2025-02-04T10:15` in UTC."""
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 def rollups_of(journal: TimelineJournal, **more) -> Rollups:
@@ -401,7 +396,7 @@ class TimelineContract:
         """Linked, not copied: what is deleted there is in no summary here."""
         one = world.open()
         source = OneSource("chronicle", prefix="chronicle:")
-        pages = {"chronicle": _Opens(source)}
+        pages = {"chronicle": OnePages(source)}
         feeding = Feeding(one, sources=lambda: [source], openers=lambda: pages)
         rolling = rollups_of(one, feed=feeding)
         text = "Deployed the harbour api"
@@ -477,24 +472,3 @@ class TimelineContract:
         found = PeriodReader(rollups_of(world.open())).list_trends(ALWAYS, "day", computes="open")
         assert [x.figures.entries for x in found.periods] == [2, 0, 1]
         assert found.total.projects == {"a": 3}
-
-
-class _Opens:
-    """What opens the refs of a source's docs."""
-
-    def __init__(self, source):
-        self._source = source
-
-    def read_ref(self, ref):
-        from commonplace.core.values import Page
-
-        doc = self._source.docs[ref]
-        return Page(
-            ref=ref,
-            journal=doc.journal,
-            scope="",
-            kind=doc.kind,
-            at=doc.at,
-            text=doc.text,
-            tags=doc.tags,
-        )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, timedelta
 
 import pytest
-from tests.journals.timeline.world import World, at
+from tests.journals.timeline.world import OnePages, World, at
 
-from commonplace.core.errors import NotFound, Unavailable
-from commonplace.core.values import FROM_REPOSITORY, Interval, Page, superseding_tags
+from commonplace.core.errors import Unavailable
+from commonplace.core.values import FROM_REPOSITORY, Interval, superseding_tags
 from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.feed import Feeding, list_fed
@@ -16,34 +16,6 @@ from commonplace.journals.timeline.repair import find_problems
 from commonplace.journals.timeline.retention import parse_retention
 from commonplace.journals.timeline.rollups import Rollups
 from commonplace_testing import OneSource, a_doc
-
-
-class OnePages:
-    """What opens the refs of a source's docs."""
-
-    kinds = ("entry",)
-    ref_form = "x:<id>"
-
-    def __init__(self, source):
-        self.journal = source.name
-        self._source = source
-
-    def place_of(self, scope):
-        return ""
-
-    def read_ref(self, ref):
-        doc = self._source.docs.get(ref)
-        if doc is None:
-            raise NotFound(f"No entry {ref}.")
-        return Page(
-            ref=ref,
-            journal=doc.journal,
-            scope="",
-            kind=doc.kind,
-            at=doc.at,
-            text=doc.text,
-            tags=doc.tags,
-        )
 
 
 class Fed(World):

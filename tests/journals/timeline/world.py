@@ -6,7 +6,8 @@ import uuid
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from commonplace.core.values import Interval
+from commonplace.core.errors import NotFound
+from commonplace.core.values import Interval, Page
 from commonplace.inference.language.extract import Extractive
 from commonplace.journals.timeline.journal import TimelineJournal
 from commonplace.journals.timeline.period_reader import PeriodReader
@@ -75,6 +76,34 @@ class World:
 
     def close(self):
         self.journal.close()
+
+
+class OnePages:
+    """What opens the refs of a source's docs."""
+
+    kinds = ("entry",)
+    ref_form = "x:<id>"
+
+    def __init__(self, source):
+        self.journal = source.name
+        self._source = source
+
+    def place_of(self, scope):
+        return ""
+
+    def read_ref(self, ref):
+        doc = self._source.docs.get(ref)
+        if doc is None:
+            raise NotFound(f"No entry {ref}.")
+        return Page(
+            ref=ref,
+            journal=doc.journal,
+            scope="",
+            kind=doc.kind,
+            at=doc.at,
+            text=doc.text,
+            tags=doc.tags,
+        )
 
 
 def key_of(text: str) -> str:
