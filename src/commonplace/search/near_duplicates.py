@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -71,7 +70,7 @@ def without_duplicates(
     least = numbers.RECALL_LEAST if room else limit
     aside = min(limit, least)
     step, filled = 2 * max(aside, 1), 0
-    for one in chain.from_iterable(_read(found, ranking, step=step, above=above)):
+    for one in _read(found, ranking, step=step, above=above):
         if (same := _same(one, kept, policy)) is not None:
             filled -= _size_of(same.doc)
             same.also.append(_fold(one, same, policy))
@@ -95,7 +94,7 @@ def without_duplicates(
     others = ranking._replace(rows=np.array(written, dtype=ranking.rows.dtype))
     passed += [
         one
-        for one in chain.from_iterable(_read(found, others, step=step, above=above))
+        for one in _read(found, others, step=step, above=above)
         if _same(one, kept, policy) is None
     ]
     return _diverse(kept, passed, ranking, policy)
@@ -134,17 +133,15 @@ def _without_lower(
 
 def _read(
     found: Candidates, ranking: Ranking, *, step: int, above: Above | None
-) -> Iterator[list[Shown]]:
-    """The docs in their order, as many at a time as one step reads."""
+) -> Iterator[Shown]:
+    """The docs in their order; a step of them is read at a time, their words one by one."""
     for start in range(0, len(ranking.rows), step):
         docs = found.docs_at(ranking.rows[start : start + step].tolist())
         went_into = above([x.ref for x in docs.values()]) if above else {}
-        shown = []
         for row, doc in docs.items():
             bag = frozenset(_WORD.findall(doc.text.casefold()))
             related = went_into.get(doc.ref, frozenset()).union(doc.covers)
-            shown.append(Shown(doc, row, bag, row, related))
-        yield shown
+            yield Shown(doc, row, bag, row, related)
 
 
 def _same(one: Shown, kept: list[Shown], policy: Policy) -> Shown | None:
