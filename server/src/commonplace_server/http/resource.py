@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from commonplace_server.http.issuer import Issuer
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
@@ -50,3 +52,10 @@ class ProtectedResource(Struct, frozen=True, kw_only=True):
     def is_asked(self, method: str, path: str) -> bool:
         """Whether a request asks for the description."""
         return method == "GET" and path in (WELL_KNOWN, f"{WELL_KNOWN}{self.path}")
+
+
+class SignIn(NamedTuple):
+    """How clients sign in elsewhere: what reads their tokens, and what sends them there."""
+
+    issuer: Issuer
+    resource: ProtectedResource

@@ -50,10 +50,9 @@ if TYPE_CHECKING:
     from commonplace_server.http.address import ListenAddress
     from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.http.gate import Application, Caller, Offer, Receive, Scope, Send
-    from commonplace_server.http.issuer import Issuer
     from commonplace_server.http.limits import Limits
     from commonplace_server.http.metrics import Metrics
-    from commonplace_server.http.resource import ProtectedResource
+    from commonplace_server.http.resource import SignIn
     from commonplace_server.http.sessions import SessionManager
     from commonplace_server.http.shared_sessions import KeepsSessions
     from commonplace_server.tokens import ReadsTokens
@@ -126,8 +125,7 @@ class HttpDoor:
         metrics: Counts what is done.
         accesses: Keeps account of it, where that is wanted.
         sessions: What all servers of a database know of sessions; None for one that is alone.
-        issuer: The identity provider whose tokens are let in as well; None for none.
-        resource: What the server says of itself to clients that sign in there.
+        sign_in: The identity provider whose tokens are let in as well; None for none.
         visitors: What all servers of a database know of browsers; None likewise.
     """
 
@@ -148,12 +146,11 @@ class HttpDoor:
         metrics: Metrics,
         accesses: ObservesCalls | None = None,
         sessions: KeepsSessions | None = None,
-        issuer: Issuer | None = None,
-        resource: ProtectedResource | None = None,
+        sign_in: SignIn | None = None,
         visitors: KeepsVisitors | None = None,
     ) -> None:
-        self._issuer = issuer
-        self._resource = resource
+        self._issuer = None if sign_in is None else sign_in.issuer
+        self._resource = None if sign_in is None else sign_in.resource
         self._apps = apps
         self._concurrency = ConcurrencyLimit()
         self._warmed = WarmedApps(apps)

@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from msgspec.structs import replace
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from commonplace_server.http.address import ListenAddress
     from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.http.gate import ToMetrics
+    from commonplace_server.http.resource import SignIn
     from commonplace_server.http.server import BackgroundTask
     from commonplace_server.http.shared_sessions import KeepsSessions
     from commonplace_server.tokens import ReadsTokens
@@ -130,7 +131,7 @@ def _start(
             find_database=find_database,
             metrics=Metrics(partial(_measured, [partial(measure_apps, apps), *measures])),
             accesses=_accesses(served, state.tokens, apps.shared),
-            **_provider(settings),
+            sign_in=_sign_in(settings),
         ).run(where, ready=ready)
 
 
@@ -159,21 +160,21 @@ def _shared_state(settings: Settings) -> Iterator[_State]:
         yield _State(tokens, sessions, VisitorDatabase(database), (move,))
 
 
-def _provider(settings: Settings) -> dict[str, Any]:
+def _sign_in(settings: Settings) -> SignIn | None:
     """The identity provider that is named, and what the server says of it. Raises: Invalid."""
     serve = settings.serve
     if serve.issuer is None:
-        return {}
+        return None
     if serve.address is None:
         raise Invalid(
             "The identity provider has no address to make tokens for.",
             hint="Set serve.address to where users reach this server, as https://memory.example.org.",
         )
     from commonplace_server.http.issuer import Issuer, fetch_json
-    from commonplace_server.http.resource import ProtectedResource
+    from commonplace_server.http.resource import ProtectedResource, SignIn
 
-    return {
-        "issuer": Issuer(
+    return SignIn(
+        issuer=Issuer(
             serve.issuer,
             audience=serve.audience or f"{serve.address}{PATH}",
             owner_claim=serve.owner_claim,
@@ -181,13 +182,13 @@ def _provider(settings: Settings) -> dict[str, Any]:
             fetch=fetch_json,
             monotonic=time.monotonic,
         ),
-        "resource": ProtectedResource(
+        resource=ProtectedResource(
             address=serve.address,
             path=PATH,
             issuer=serve.issuer,
             scopes=SCOPES,
         ),
-    }
+    )
 
 
 def _accesses(
