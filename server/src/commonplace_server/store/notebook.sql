@@ -37,7 +37,7 @@ WHERE e.user_id = %(owner)s AND e.journal = 'notebook' AND e.id = %(id)s;
 AND e.folded && %(targets)s::text[] ORDER BY e.at DESC, e.place DESC;
 
 -- name: linking_overviews
--- The sections whose overviews link to one of some targets.
+-- The sections whose current overviews link to one of some targets.
 SELECT o.section FROM cp_overviews AS o
 WHERE o.user_id = %(owner)s AND o.links && %(targets)s::text[] AND NOT EXISTS (
     SELECT FROM cp_overviews AS later
@@ -58,12 +58,12 @@ GROUP BY e.scope;
 SELECT DISTINCT section FROM cp_overviews WHERE user_id = %(owner)s ORDER BY section;
 
 -- name: overview
--- The overview of a section that holds.
+-- The current overview of a section.
 SELECT body, after FROM cp_overviews
 WHERE user_id = %(owner)s AND section = %(section)s ORDER BY number DESC LIMIT 1;
 
 -- name: overviews
--- The overviews of some sections that hold.
+-- The current overviews of some sections.
 SELECT DISTINCT ON (section) section, body FROM cp_overviews
 WHERE user_id = %(owner)s AND section = ANY (%(sections)s::text[]) ORDER BY section, number DESC;
 
@@ -93,7 +93,7 @@ UPDATE cp_overviews SET body = %(body)s, version = %(version)s, links = %(links)
 WHERE user_id = %(owner)s AND section = %(section)s AND number = %(number)s;
 
 -- name: add_version
--- What the overview of a section is from now on.
+-- A new version of the overview of a section, which is the current one from now on.
 INSERT INTO cp_overviews (
     user_id, section, number, version, body, links, entry_id, after, written_at
 ) VALUES (
@@ -109,7 +109,7 @@ SELECT coalesce(max(place), 0) FROM cp_entries WHERE user_id = %(owner)s AND jou
 
 -- name: put_end
 -- When an entry expires.
-INSERT INTO wb_times AS known (user_id, kind, ref_id, expires_at)
+INSERT INTO wb_times (user_id, kind, ref_id, expires_at)
 VALUES (%(owner)s, 'notebook', %(id)s, %(expires)s)
 ON CONFLICT (user_id, kind, ref_id) DO UPDATE SET expires_at = excluded.expires_at;
 
@@ -119,12 +119,12 @@ UPDATE wb_times SET expires_at = NULL
 WHERE user_id = %(owner)s AND kind = 'notebook' AND ref_id = %(id)s;
 
 -- name: rename_entries
--- What was in a section is in another.
+-- The entries of a section that is renamed.
 UPDATE cp_entries SET scope = %(new)s
 WHERE user_id = %(owner)s AND journal = 'notebook' AND scope = %(old)s;
 
 -- name: rename_overviews
--- Its overviews likewise.
+-- The versions of its overview.
 UPDATE cp_overviews SET section = %(new)s WHERE user_id = %(owner)s AND section = %(old)s;
 
 -- name: add_move

@@ -44,7 +44,7 @@ _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 _WITH = re.compile(r"WITH (?:RECURSIVE )?")
 _BOUNDS = frozenset({"start", "after", "after_end", "timestamp"})
 _ENDS = {"": "-infinity", "~": "infinity"}
-"""What a bound is that stands before every time, or after."""
+"""The bounds before and after every time, as the file and as Postgres name them."""
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 
