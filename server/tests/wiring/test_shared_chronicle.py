@@ -7,14 +7,10 @@ from datetime import timedelta
 import psycopg
 import pytest
 from server.tests.two_homes import ask, settings_in, traces
+from server.tests.wiring.shared_laws import SAID, SharedJournalLaws
 
-from commonplace.app import Apps
-from commonplace.app.process import ProcessContext
 from commonplace.chronicle import Chronicle
-from commonplace.core.errors import Conflict, Denied, NotFound, Unavailable
-from commonplace.verbs.forgetting.selection import EntrySelection
-
-SAID = "The quokka gate opens with four seven one one, Ann said so to me."
+from commonplace.core.errors import Conflict, NotFound, Unavailable
 
 
 def logged(app, message, **given):
@@ -37,6 +33,18 @@ def listed(app):
     return [x["message"] for x in ask(app, "list_entries").facts["entries"]]
 
 
+class TestChronicleOnPostgres(SharedJournalLaws):
+    """The log."""
+
+    journal = "chronicle"
+    write = staticmethod(logged)
+    found = staticmethod(found)
+    listed = staticmethod(listed)
+
+    def remove(self, app, ref):
+        app.chronicle.journal.delete_event(ref)
+
+
 def test_what_is_logged_on_one_is_found_on_the_other(one, two):
     """At once: in a list, by words, in a recall, by its ref; nothing of it lies on a disk."""
     ref = logged(one, SAID, tags=["gate"])
@@ -48,22 +56,6 @@ def test_what_is_logged_on_one_is_found_on_the_other(one, two):
     counted = {x.name: x.entries for x in two.recall.status().journals}
     assert counted["chronicle"] == 1
     assert two.recall.service().count_by_journal()["chronicle"] == 1
-
-
-def test_what_is_edited_on_one_is_so_on_the_other(one, two):
-    """What it said before is found nowhere, and is taken back from anywhere."""
-    ref = logged(one, SAID)
-    assert found(one, "quokka gate") == [ref]
-    version = two.amend.read_text(ref).version
-    two.amend.edit(ref, "The harbour is closed.", expected=version)
-    assert listed(one) == ["The harbour is closed."]
-    assert found(one, "quokka") == []
-    assert found(one, "harbour") == [ref]
-    with pytest.raises(Conflict):
-        one.amend.edit(ref, "Another text.", expected=version)
-    one.amend.undo(ref)
-    assert listed(two) == [SAID]
-    assert found(two, "quokka gate") == [ref]
 
 
 def test_what_is_superseded_on_one_holds_no_longer_on_the_other(one, two):
@@ -88,28 +80,6 @@ def test_what_expires_on_one_is_shown_by_no_other(one, two, clock, admin):
     assert found(two, "quokka gate") == []
     assert traces(admin, "quokka") == []
     assert admin.execute("SELECT count(*) FROM wb_times").fetchone() == (0,)
-
-
-def test_what_is_forgotten_on_one_is_nowhere(one, two, admin):
-    """Text, words, former texts; the other server proves it as well."""
-    ref = logged(one, SAID)
-    two.amend.edit(ref, f"{SAID} Twice.")
-    assert found(two, "quokka gate") == [ref]
-    forgetting = two.forgetting()
-    chosen = forgetting.select(EntrySelection(query="quokka"))
-    assert [doc.ref for doc in chosen] == [ref]
-    same = logged(one, f"{SAID} Said again.")
-    plan = forgetting.plan([ref])
-    assert [each.ref for each in plan.others] == [same]
-    two.amend.delete(same)
-    proof = forgetting.carry_out(forgetting.plan([ref]))
-    assert proof.is_clean, proof
-    assert traces(admin, "quokka") == []
-    for app in (one, two):
-        assert listed(app) == []
-        assert found(app, "quokka gate") == []
-        with pytest.raises(NotFound):
-            app.amend.read_text(ref)
 
 
 def test_nobody_sees_another_s(one, servers, admin):
@@ -221,23 +191,6 @@ def test_before_it_moved_a_database_that_is_away_keeps_no_other_journal_back(ser
     assert "does not answer" in answer
 
 
-def test_what_does_not_arrive_stays_in_the_file(servers, admin):
-    """No entry is lost: the next call moves all, and the next start what came to the file since."""
-    before = servers("one", url="")
-    for number in range(3):
-        logged(before, f"entry {number}")
-    one = servers("one")
-    admin.execute("REVOKE INSERT ON cp_entries FROM commonplace_app")
-    with pytest.raises(Denied):
-        listed(one)
-    assert len(listed(before)) == 3
-    admin.execute("GRANT INSERT ON cp_entries TO commonplace_app")
-    assert len(listed(one)) == 3
-    assert listed(before) == []
-    logged(before, "entry of a server of before")
-    assert len(listed(servers("one", start=2))) == 4
-
-
 def test_an_export_moves_a_user_either_way(one, servers):
     """From the database into files and back, whole: an export of each is the same bytes."""
     first = logged(one, SAID, tags=["gate", "Ä"], at="2026-01-05 09:00")
@@ -261,24 +214,3 @@ def test_the_machine_s_own_user_keeps_the_files(servers):
     ref = logged(mine, SAID)
     assert mine.chronicle.journal.path.exists()
     assert found(mine, "quokka gate") == [ref]
-
-
-def test_the_timeline_is_fed_from_the_database(servers, tmp_path, database, clock, slot):
-    """Its rollups read the log wherever it lies; what leaves the log leaves them."""
-    folder = tmp_path / "fed"
-    folder.mkdir()
-    settings = settings_in(
-        folder, **{"database.url": database.app_url, "timeline.feed": "chronicle"}
-    )
-    shared = ProcessContext(settings, encoder=slot, serves_owners=True)
-    apps = Apps(settings, user_home=None, clock=clock, shared=shared)
-    try:
-        with apps.using("ann") as app:
-            ref = logged(app, SAID)
-            assert app.timeline.feeding.sync() == 1
-            app.chronicle.journal.delete_event(ref)
-            assert app.timeline.feeding.sync() == 1
-            assert app.timeline.feeding.sync() == 0
-    finally:
-        apps.close()
-        shared.close()

@@ -7,17 +7,15 @@ from datetime import UTC, timedelta
 import psycopg
 import pytest
 from server.tests.two_homes import ask, settings_in, traces
+from server.tests.wiring.shared_laws import SAID, SharedJournalLaws
 
-from commonplace.core.errors import Conflict, Denied, NotFound, Unavailable
+from commonplace.core.errors import Conflict, NotFound, Unavailable
 from commonplace.core.expiring import revealed
 from commonplace.core.importer import ForeignEntry
 from commonplace.journals.private.journal import MOST_IN_A_BRIEF
 from commonplace.journals.private.note import note_of
 from commonplace.private import Private
-from commonplace.verbs.forgetting.selection import EntrySelection
 from commonplace.verbs.imports.journals import IntoPrivate
-
-SAID = "The quokka gate opens with four seven one one, Ann said so to me."
 
 
 def thought(app, text, **given):
@@ -38,6 +36,18 @@ def found(app, query):
 def listed(app):
     """The beginnings of the newest."""
     return [x["excerpt"] for x in ask(app, "list_recent_entries").facts["entries"]]
+
+
+class TestPrivateOnPostgres(SharedJournalLaws):
+    """The private journal."""
+
+    journal = "private"
+    write = staticmethod(thought)
+    found = staticmethod(found)
+    listed = staticmethod(listed)
+
+    def remove(self, app, ref):
+        app.private.journal.delete(ref)
 
 
 def files_of(app):
@@ -96,22 +106,6 @@ def test_a_key_is_one_entry_on_all_servers(one, two, clock):
     assert (again["refs"], again["repeated"], listed(one)) == ([ref], True, [])
 
 
-def test_what_is_edited_on_one_is_so_on_the_other(one, two):
-    """What it said before is found nowhere, and is taken back from anywhere."""
-    ref = thought(one, SAID)
-    assert found(one, "quokka gate") == [ref]
-    version = two.amend.read_text(ref).version
-    two.amend.edit(ref, "The harbour is closed.", expected=version)
-    assert listed(one) == ["The harbour is closed."]
-    assert found(one, "quokka") == []
-    assert found(one, "harbour") == [ref]
-    with pytest.raises(Conflict):
-        one.amend.edit(ref, "Another text.", expected=version)
-    one.amend.undo(ref)
-    assert listed(two) == [SAID]
-    assert found(two, "quokka gate") == [ref]
-
-
 def test_what_is_superseded_on_one_holds_no_longer_on_the_other(one, two):
     """Once; as of a time before it, the former is what is known."""
     old = thought(one, "The quokka API listens on port 8000.", at="2026-01-05 09:00")
@@ -146,25 +140,6 @@ def test_what_expires_on_one_is_shown_by_no_other(one, two, clock, admin):
     assert found(two, "quokka gate") == []
     assert traces(admin, "quokka") == []
     assert admin.execute("SELECT count(*) FROM wb_times").fetchone() == (0,)
-
-
-def test_what_is_forgotten_on_one_is_nowhere(one, two, admin):
-    """Text, words, former texts; a copy elsewhere is named before; the other server proves it."""
-    ref = thought(one, SAID)
-    two.amend.edit(ref, f"{SAID} Twice.")
-    assert found(two, "quokka gate") == [ref]
-    forgetting = two.forgetting()
-    assert [doc.ref for doc in forgetting.select(EntrySelection(query="quokka"))] == [ref]
-    same = thought(one, f"{SAID} Said again.")
-    assert [each.ref for each in forgetting.plan([ref]).others] == [same]
-    two.amend.delete(same)
-    proof = forgetting.carry_out(forgetting.plan([ref]))
-    assert proof.is_clean, proof
-    assert traces(admin, "quokka") == []
-    for app in (one, two):
-        assert listed(app) == []
-        with pytest.raises(NotFound):
-            app.amend.read_text(ref)
 
 
 def test_nobody_sees_another_s(one, servers):
@@ -274,23 +249,6 @@ def test_what_lay_in_files_moves_into_the_database(servers):
     again = servers("one", start=2)
     assert listed(again) == [SAID]
     assert files_of(again) == []
-
-
-def test_what_does_not_arrive_stays_in_the_files(servers, admin):
-    """No entry is lost: the next call moves all, and the next start what came since."""
-    before = servers("one", url="")
-    for number in range(3):
-        thought(before, f"entry {number}")
-    one = servers("one")
-    admin.execute("REVOKE INSERT ON cp_entries FROM commonplace_app")
-    with pytest.raises(Denied):
-        listed(one)
-    assert len(listed(before)) == 3
-    admin.execute("GRANT INSERT ON cp_entries TO commonplace_app")
-    assert len(listed(one)) == 3
-    assert listed(before) == []
-    thought(before, "entry of a server of before")
-    assert len(listed(servers("one", start=2))) == 4
 
 
 def test_an_export_moves_a_user_either_way(one, servers):

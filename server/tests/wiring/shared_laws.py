@@ -1,0 +1,109 @@
+"""The laws of a served user's journal that lies in a database, whichever it is, as tests to subclass.
+
+Never imported by the product itself.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import pytest
+from server.tests.two_homes import settings_in, traces
+
+from commonplace.app import Apps
+from commonplace.app.process import ProcessContext
+from commonplace.core.errors import Conflict, Denied, NotFound
+from commonplace.verbs.forgetting.selection import EntrySelection
+
+SAID = "The quokka gate opens with four seven one one, Ann said so to me."
+
+
+class SharedJournalLaws(ABC):
+    """What holds of one journal on two servers of two homes, and in the files before."""
+
+    journal: str
+
+    @abstractmethod
+    def write(self, app, text):
+        """Write an entry; its ref."""
+
+    @abstractmethod
+    def found(self, app, query):
+        """The refs of the entries that a search of the journal, and a recall, find for words."""
+
+    @abstractmethod
+    def listed(self, app):
+        """The texts of the newest."""
+
+    @abstractmethod
+    def remove(self, app, ref):
+        """Take an entry out of the journal, and do nothing beside it."""
+
+    def test_what_is_edited_on_one_is_so_on_the_other(self, one, two):
+        """What it said before is found nowhere, and is taken back from anywhere."""
+        ref = self.write(one, SAID)
+        assert self.found(one, "quokka gate") == [ref]
+        version = two.amend.read_text(ref).version
+        two.amend.edit(ref, "The harbour is closed.", expected=version)
+        assert self.listed(one) == ["The harbour is closed."]
+        assert self.found(one, "quokka") == []
+        assert self.found(one, "harbour") == [ref]
+        with pytest.raises(Conflict):
+            one.amend.edit(ref, "Another text.", expected=version)
+        one.amend.undo(ref)
+        assert self.listed(two) == [SAID]
+        assert self.found(two, "quokka gate") == [ref]
+
+    def test_what_is_forgotten_on_one_is_nowhere(self, one, two, admin):
+        """Text, words, former texts; a copy elsewhere is named before; either server proves it."""
+        ref = self.write(one, SAID)
+        two.amend.edit(ref, f"{SAID} Twice.")
+        assert self.found(two, "quokka gate") == [ref]
+        forgetting = two.forgetting()
+        assert [doc.ref for doc in forgetting.select(EntrySelection(query="quokka"))] == [ref]
+        same = self.write(one, f"{SAID} Said again.")
+        assert [each.ref for each in forgetting.plan([ref]).others] == [same]
+        two.amend.delete(same)
+        proof = forgetting.carry_out(forgetting.plan([ref]))
+        assert proof.is_clean, proof
+        assert traces(admin, "quokka") == []
+        for app in (one, two):
+            assert self.listed(app) == []
+            assert self.found(app, "quokka gate") == []
+            with pytest.raises(NotFound):
+                app.amend.read_text(ref)
+
+    def test_what_does_not_arrive_stays_in_the_files(self, servers, admin):
+        """No entry is lost: the next call moves all, and the next start what came since."""
+        before = servers("one", url="")
+        for number in range(3):
+            self.write(before, f"entry {number}")
+        one = servers("one")
+        admin.execute("REVOKE INSERT ON cp_entries FROM commonplace_app")
+        with pytest.raises(Denied):
+            self.listed(one)
+        assert len(self.listed(before)) == 3
+        admin.execute("GRANT INSERT ON cp_entries TO commonplace_app")
+        assert len(self.listed(one)) == 3
+        assert self.listed(before) == []
+        self.write(before, "entry of a server of before")
+        assert len(self.listed(servers("one", start=2))) == 4
+
+    def test_the_timeline_is_fed_from_the_database(self, tmp_path, database, clock, slot):
+        """Its rollups read the journal wherever it lies; what leaves the journal leaves them."""
+        folder = tmp_path / "fed"
+        folder.mkdir()
+        given = {"database.url": database.app_url, "timeline.feed": self.journal}
+        settings = settings_in(folder, **given)
+        shared = ProcessContext(settings, encoder=slot, serves_owners=True)
+        apps = Apps(settings, user_home=None, clock=clock, shared=shared)
+        try:
+            with apps.using("ann") as app:
+                ref = self.write(app, SAID)
+                assert app.timeline.feeding.sync() == 1
+                self.remove(app, ref)
+                assert app.timeline.feeding.sync() == 1
+                assert app.timeline.feeding.sync() == 0
+        finally:
+            apps.close()
+            shared.close()
