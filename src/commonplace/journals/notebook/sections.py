@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.format import NotebookEntry, SectionFile
     from commonplace.journals.notebook.names import SectionAddress
 
-MOST_LINES = 1000
 MOST_BACKLINKS = 20
 """Texts with a link to one that are named; the others are counted."""
-DEEPEST = 64
+
+_MOST_LINES = 1000
+_MOST_LEVELS = 64
 
 
 class EntryLine(Struct, frozen=True, kw_only=True):
@@ -301,17 +302,17 @@ def no_longer(entry: NotebookEntry, zone: tzinfo, *, kept: str, remedy: str) -> 
 
 def check_page(start: int, length: int) -> None:
     """Refuse a page that is none. Raises: Invalid."""
-    if start < 0 or not 1 <= length <= MOST_LINES:
+    if start < 0 or not 1 <= length <= _MOST_LINES:
         raise Invalid(
             f"Invalid page: start {start}, length {length}.",
-            hint=f"Use a start of 0 or more and a length of 1 to {MOST_LINES}.",
+            hint=f"Use a start of 0 or more and a length of 1 to {_MOST_LINES}.",
         )
 
 
 def check_depth(depth: int) -> None:
     """Refuse a depth that no table of contents has. Raises: Invalid."""
-    if not 1 <= depth <= DEEPEST:
-        raise Invalid(f"Invalid depth: {depth}.", hint=f"Use 1 to {DEEPEST}.")
+    if not 1 <= depth <= _MOST_LEVELS:
+        raise Invalid(f"Invalid depth: {depth}.", hint=f"Use 1 to {_MOST_LEVELS}.")
 
 
 def find_node(
