@@ -173,12 +173,7 @@ class _Writing:
 class TimelineFile(OwnedDatabase):
     """The file itself; see `OwnedDatabase`."""
 
-    def __init__(
-        self,
-        folder: Path,
-        prepare: Callable[[], object] | None = None,
-        hidden: Hidden = nothing_hidden,
-    ) -> None:
+    def __init__(self, folder: Path, prepare: Callable[[], object] | None, hidden: Hidden) -> None:
         super().__init__(
             folder / FILE_NAME,
             package="commonplace.journals.timeline",
