@@ -173,7 +173,12 @@ class _Writing:
 class TimelineFile(OwnedDatabase):
     """The file itself; see `OwnedDatabase`."""
 
-    def __init__(self, folder: Path, prepare: Callable[[], object] | None, hidden: Hidden) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        prepare: Callable[[], object] | None = None,
+        hidden: Hidden = nothing_hidden,
+    ) -> None:
         super().__init__(
             folder / FILE_NAME,
             package="commonplace.journals.timeline",
