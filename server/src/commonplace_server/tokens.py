@@ -23,6 +23,7 @@ from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
 from commonplace.core.files import locked, make_folder, may_exist, replace_file, translated
 from commonplace.core.owner_folders import parse_owner
+from commonplace.core.spaces import Member, is_space, parse_user
 from commonplace.core.text import nearest, opening
 from commonplace.core.when.phrases import parse_until
 
@@ -40,10 +41,15 @@ USE_NOTED_EVERY = timedelta(hours=1)
 LONGEST_LABEL = 60
 SCOPES = ("read", "write")
 
+ADMIN = "admin"
+"""The scope of a member of a space who may delete what stands there; nobody else needs it."""
+
 METRICS_SCOPE = "metrics"
 """The scope of a token that opens `/metrics`, and no journal."""
 
 _FORMAT = 1
+_WITH_MEMBERS = 2
+"""The format of a file that a program without spaces would take for one of users alone."""
 _SECRET_BYTES = 32
 _TOKEN = re.compile(r"cp_([0-9a-f]{8})_[A-Za-z0-9_-]{43}")
 _SPAN = re.compile(r"(\d{1,5})\s*([mhdw])")
@@ -59,7 +65,8 @@ class Token(Struct, frozen=True, kw_only=True):
         id: Eight hex digits, which its text begins with; of a token that an identity provider made,
             what it stands for.
         owner: Whose journals it opens.
-        scopes: `read`, or `read` and `write`; or `metrics` alone.
+        member: Who uses it, where the owner is a space; else empty.
+        scopes: `read`, or `read` and `write`, of a member `admin` too; or `metrics` alone.
         toolsets: The tools it may call; empty for those that the server offers by default.
         digest: The sha256 of its text; empty for a provider's.
         created_at: When it was made.
@@ -77,6 +84,12 @@ class Token(Struct, frozen=True, kw_only=True):
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     label: str = ""
+    member: str = ""
+
+    @property
+    def at_work(self) -> Member | None:
+        """Who writes by it in a space; None where its owner is one person."""
+        return Member(name=self.member, may_delete=ADMIN in self.scopes) if self.member else None
 
     @property
     def may_write(self) -> bool:
@@ -141,6 +154,7 @@ class TokenOptions(TypedDict, total=False):
     toolsets: Sequence[str]
     expires_at: datetime | None
     label: str
+    member: str
 
 
 class KeepsTokens(Protocol):
@@ -288,14 +302,15 @@ class TokenFile:
             return {}
         try:
             document = json.loads(content)
-            if document["version"] != _FORMAT:
+            if document["version"] not in (_FORMAT, _WITH_MEMBERS):
                 raise _unreadable(self._path, "It is of a newer version.")
             return {token.id: token for token in map(_token_of, document["tokens"])}
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError, Invalid) as exc:
             raise _unreadable(self._path, "It is damaged.") from exc
 
     def _write(self, tokens: Sequence[Token]) -> None:
-        document = {"version": _FORMAT, "tokens": [_facts_of(token) for token in tokens]}
+        version = _WITH_MEMBERS if any(token.member for token in tokens) else _FORMAT
+        document = {"version": version, "tokens": [_facts_of(token) for token in tokens]}
         replace_file(self._path, json.dumps(document, indent=1).encode() + b"\n", mode=0o600)
 
 
@@ -307,6 +322,7 @@ def new_token(
     toolsets: Sequence[str] = (),
     expires_at: datetime | None = None,
     label: str = "",
+    member: str = "",
 ) -> tuple[Token, str]:
     """A token that is kept nowhere yet, and its text.
 
@@ -317,16 +333,30 @@ def new_token(
         toolsets: The tools it may call; empty for those the server offers by default.
         expires_at: Until when it is valid; None for ever.
         label: What it is for, one line.
+        member: Who uses it, where the owner is a space.
 
     Raises:
-        Invalid: The owner, a scope or the label is malformed, or it would have expired already.
+        Invalid: The owner, a scope or the label is malformed, a space is named without a member or
+            a member without a space, or it would have expired already.
     """
+    owner = parse_owner(owner)
+    if is_space(owner) and not member:
+        raise Invalid(
+            f"{opening(owner, 60)!r} is a space, and no user.",
+            hint="Say who uses it: --member ann.",
+        )
+    if member and not is_space(owner):
+        raise Invalid(
+            f"{opening(owner, 60)!r} is one user, and has no members.",
+            hint="Name a space: --space team.",
+        )
     made_id = secrets.token_hex(4)
     text = f"cp_{made_id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
     token = Token(
         id=made_id,
-        owner=parse_owner(owner),
-        scopes=parse_scopes(scopes),
+        owner=owner,
+        member=parse_user(member) if member else "",
+        scopes=parse_scopes(scopes, is_member=bool(member)),
         toolsets=tuple(toolsets),
         digest=_digest(text),
         created_at=now,
@@ -353,20 +383,31 @@ def is_of(token: Token | None, presented: str) -> bool:
     return token is not None and right
 
 
-def parse_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
-    """What a token may do: `read`, or `read` and `write`; or `metrics` alone. Raises: Invalid."""
+def parse_scopes(scopes: Sequence[str], *, is_member: bool = False) -> tuple[str, ...]:
+    """What a token may do: `read`, or `read` and `write`; or `metrics` alone.
+
+    Of a member of a space `admin` as well, who may delete there. Raises: Invalid.
+    """
     if [*scopes] == [METRICS_SCOPE]:
         return (METRICS_SCOPE,)
     if METRICS_SCOPE in scopes:
         raise Invalid(
             "No token opens journals and metrics both.", hint="Make one for each: --scope metrics."
         )
+    known = (*SCOPES, ADMIN) if is_member else SCOPES
     for name in scopes:
-        if name not in SCOPES:
+        if name == ADMIN and not is_member:
+            raise Invalid(
+                "The scope admin is that of a member of a space.",
+                hint="Use read, or read,write; or name a space: --space team --member ann.",
+            )
+        if name not in known:
             raise Invalid(f"Unknown scope: {name!r}.", hint="Use read, or read,write; or metrics.")
     if "read" not in scopes:
         raise Invalid("A token that may not even read.", hint="Use read, or read,write.")
-    return tuple(name for name in SCOPES if name in scopes)
+    if ADMIN in scopes and "write" not in scopes:
+        raise Invalid("An admin who may not write.", hint="Use read,write,admin.")
+    return tuple(name for name in known if name in scopes)
 
 
 def parse_label(text: str) -> str:
@@ -408,10 +449,12 @@ def _token_of(facts: Mapping[str, Any]) -> Token:
         name: None if facts.get(name) is None else parse_time(facts[name])
         for name in ("expires_at", "revoked_at")
     }
+    member = str(facts.get("member", ""))
     return Token(
         id=str(facts["id"]),
         owner=parse_owner(facts["owner"]),
-        scopes=parse_scopes(facts["scopes"]),
+        member=member,
+        scopes=parse_scopes(facts["scopes"], is_member=bool(member)),
         toolsets=tuple(str(name) for name in facts["toolsets"]),
         digest=str(facts["sha256"]),
         created_at=parse_time(facts["created_at"]),
@@ -424,6 +467,7 @@ def _facts_of(token: Token) -> dict[str, Any]:
     return {
         "id": token.id,
         "owner": token.owner,
+        **({"member": token.member} if token.member else {}),
         "label": token.label,
         "scopes": list(token.scopes),
         "toolsets": list(token.toolsets),

@@ -95,7 +95,7 @@ def test_an_expiry_that_cannot_be_meant(tokens):
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", "{}", '{"version": 2, "tokens": []}', '{"version"', "[" * 200_000],
+    ["", "[]", "{}", '{"version": 3, "tokens": []}', '{"version"', "[" * 200_000],
     ids=range(6),
 )
 def test_a_damaged_file_lets_nobody_in(tokens, tmp_path, content):

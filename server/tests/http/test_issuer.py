@@ -288,6 +288,7 @@ REFUSED = {
     "a user with a zero in it": {"sub": "ann\0"},
     "a user of a book's length": {"sub": "a" * 500},
     "the machine's own": {"sub": "me"},
+    "a space": {"sub": "space:team"},
 }
 
 

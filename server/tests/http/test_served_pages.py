@@ -220,6 +220,16 @@ def test_a_token_that_may_only_read(world):
         assert ann.post(f"/web{path}", data=form).status_code == 403, path
 
 
+def test_a_member_of_a_space_reads_its_pages(world):
+    """Whatever its role: a page would write without saying who it was."""
+    world.log("space:team", "Moved the site to Hetzner.")
+    client = world.browser("space:team", member="ann", scopes=["read", "write", "admin"])
+    assert "Moved the site to Hetzner." in words_of(client.get("/web/"))
+    form = {"ref": "chronicle:x", "csrf": csrf_of(client, "/web/")}
+    for path in [row.path for row in PAGES if row.writes]:
+        assert client.post(f"/web{path}", data=form).status_code == 403, path
+
+
 def test_a_token_that_is_revoked_or_over(world):
     """Its browser is out at the next page."""
     ann = world.browser("ann")

@@ -79,6 +79,33 @@ class TokenLaws:
         with pytest.raises(NotFound, match=f"Did you mean {made.id}"):
             tokens.revoke(made.id[:-1])
 
+    def test_a_token_of_a_space_names_who_uses_it(self, tokens, fresh):
+        """Its owner is the space; of its scopes admin is a member's alone."""
+        scopes = ["read", "write", "admin"]
+        made, text = tokens.create("space:team", member="bob ä", scopes=scopes)
+        found = fresh().find(text)
+        assert found == made
+        assert (found.owner, found.member, found.scopes) == ("space:team", "bob ä", (*scopes,))
+        tokens.create("ann")
+        assert {each.member for each in fresh().list_tokens()} == {"bob ä", ""}
+
+    @pytest.mark.parametrize(
+        ("owner", "given", "why"),
+        [
+            ("space:team", {}, "Say who uses it"),
+            ("ann", {"member": "bob"}, "has no members"),
+            ("space:team", {"member": "space:other"}, "of no user"),
+            ("space:team", {"member": "bob\n"}, "control character"),
+            ("space:team", {"member": "bob", "scopes": ["read", "admin"]}, "may not write"),
+            ("space:team", {"member": "bob", "scopes": ["metrics", "admin"]}, "metrics both"),
+        ],
+    )
+    def test_a_space_has_members_and_a_user_has_none(self, tokens, owner, given, why):
+        """So that nobody is let into a space as nobody, or takes a space's name."""
+        with pytest.raises(Invalid, match=why):
+            tokens.create(owner, **given)
+        assert tokens.list_tokens() == []
+
     @pytest.mark.parametrize("scopes", [["write"], [], ["read", "admin"]])
     def test_scopes_that_are_none(self, tokens, scopes):
         """A token may read, or read and write."""

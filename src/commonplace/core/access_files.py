@@ -35,6 +35,7 @@ class Access(Struct, frozen=True, kw_only=True):
         owner: Whose entries it could reach.
         token: The id of the token that made it; empty where none was needed.
         label: What that token is for, in its maker's words.
+        member: Who used it, where the owner is a space; else empty.
         tool: Its name.
         outcome: How it ended: `ok`, `asks`, or the code of an error.
         refs: Of the entries that it wrote or showed.
@@ -47,6 +48,7 @@ class Access(Struct, frozen=True, kw_only=True):
     tool: str
     outcome: str
     refs: tuple[str, ...]
+    member: str = ""
 
 
 class AccessFiles:
@@ -64,6 +66,7 @@ class AccessFiles:
         facts = {
             "at": render_time(access.at),
             "owner": access.owner,
+            **({"member": access.member} if access.member else {}),
             "token": access.token,
             "label": access.label,
             "tool": access.tool,

@@ -20,6 +20,7 @@ from commonplace.core.former_texts import correct_latest, editing
 from commonplace.core.inherited import HandsOnValues, Inheritance
 from commonplace.core.ports import KeepsExpired
 from commonplace.core.refs import look_up
+from commonplace.core.spaces import check_may_delete
 from commonplace.core.text import nearest, opening
 from commonplace.journals.table import JOURNAL_NAMES
 
@@ -361,6 +362,7 @@ def edit_entry(amender: AmendsRefs, ref: str, text: str, *, expected: str = "") 
 
 def delete_entry(amender: AmendsRefs, ref: str, *, expected: str = "") -> Amendment:
     """Delete an entry; the answer has the text that is gone. See `AmendService.delete`."""
+    check_may_delete()
     try:
         read = amender.read_text(ref)
     except CommonplaceError:  # what has expired or cannot be read may still be deleted
@@ -425,6 +427,7 @@ def ending_alike(
 
 def take_back(amender: AmendsRefs, entry: EditableText, expected: str) -> Amendment:
     """Delete an entry; where its journal keeps all, show it no more. Raises: as `edit`."""
+    check_may_delete()
     remove = amender.take_back if isinstance(amender, TakesBack) else amender.delete
     done = remove(entry.ref, expected=expected)
     held = (f"{entry.supersedes} holds again.",) if entry.supersedes else ()

@@ -38,12 +38,16 @@ def tokens() -> None:
     "user",
     cls=Respelled,
     former=("--user",),
-    required=True,
     metavar="NAME",
     help="Whose journals it opens.",
 )
+@click.option("--space", metavar="NAME", help="A space that several users share, in place of one.")
+@click.option("--member", default="", metavar="NAME", help="Who uses it, in a space.")
 @click.option(
-    "--scope", default="read,write", show_default=True, help="read, or read,write; or metrics."
+    "--scope",
+    default="read,write",
+    show_default=True,
+    help="read, or read,write; of a member read,write,admin too, who may delete; or metrics.",
 )
 @click.option(
     "--toolsets", metavar="A,B|all", help="Which tools (default: what the server offers)."
@@ -54,7 +58,15 @@ def tokens() -> None:
 @click.option("--label", default="", metavar="TEXT", help="What it is for, such as: laptop.")
 @json_option
 def create(
-    *, user: str, scope: str, toolsets: str | None, expires: str | None, label: str, as_json: bool
+    *,
+    user: str | None,
+    space: str | None,
+    member: str,
+    scope: str,
+    toolsets: str | None,
+    expires: str | None,
+    label: str,
+    as_json: bool,
 ) -> None:
     """Make a token, and print it this once: only a hash of it is kept."""
     from commonplace.config.settings import parse_setting
@@ -63,19 +75,21 @@ def create(
     now = _now()
     names = () if toolsets is None else parse_setting("toolsets", toolsets)
     assert isinstance(names, tuple)
+    owner = _owner_named(user, space)
     until_at = parse_expiry(expires, now=now, zone=settings().timezone) if expires else None
     with _opened() as kept:
         token, text = kept.create(
-            user,
+            owner,
+            member=member,
             scopes=[name.strip() for name in scope.split(",") if name.strip()],
             toolsets=names,
             expires_at=until_at,
             label=label,
         )
     until = "never expires" if token.expires_at is None else f"expires {_local(token.expires_at)}"
-    is_own = token.may_read and user == settings().owner
+    is_own = token.may_read and owner == settings().owner
     own = "\nIt opens this machine user's own journals." if is_own else ""
-    lines = f"{token.owner}: {','.join(token.scopes)}; {_toolsets(token)}; {until}{own}"
+    lines = f"{_user(token)}: {','.join(token.scopes)}; {_toolsets(token)}; {until}{own}"
     shown = f"{text}\n\nFor {lines}\nIt is not shown again."
     answer = Answer(text=shown, facts={"token": text, **_facts(token, None, now)})
     with screening(None):  # what we give out ourselves is to be used
@@ -141,7 +155,7 @@ def _now() -> datetime:
 def _row(token: Token, used_at: datetime | None, now: datetime) -> tuple[str, ...]:
     return (
         token.id,
-        token.owner,
+        _user(token),
         token.label or "-",
         ",".join(token.scopes),
         _toolsets(token),
@@ -149,6 +163,24 @@ def _row(token: Token, used_at: datetime | None, now: datetime) -> tuple[str, ..
         "never" if token.expires_at is None else _local(token.expires_at),
         token.state(now),
     )
+
+
+def _owner_named(user: str | None, space: str | None) -> str:
+    """The owner that is one user or a space. Raises: Invalid."""
+    from commonplace.core.errors import Invalid
+    from commonplace.core.spaces import parse_space
+
+    if (user is None) == (space is None):
+        raise Invalid(
+            "A token opens the journals of one user, or of one space.",
+            hint="Give --owner ann, or --space team --member ann.",
+        )
+    return parse_space(space) if space is not None else user or ""
+
+
+def _user(token: Token) -> str:
+    """Who uses a token, and in which space."""
+    return f"{token.member} in {token.owner}" if token.member else token.owner
 
 
 def _toolsets(token: Token) -> str:
@@ -165,6 +197,7 @@ def _facts(token: Token, used_at: datetime | None, now: datetime) -> dict[str, o
     return {
         "id": token.id,
         "user": token.owner,
+        **({"member": token.member} if token.member else {}),
         "label": token.label,
         "scope": list(token.scopes),
         "toolsets": list(token.toolsets),

@@ -16,6 +16,7 @@ from commonplace.verbs.session import Session
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from commonplace.core.spaces import Member
     from commonplace.core.values import Answer
 
 OK = "ok"
@@ -25,11 +26,18 @@ ASKS = "asks"
 
 
 class ServedSession(Session):
-    """A session of a server of many users, whose calls a token makes. token_id: may be empty."""
+    """A session of a server of many users, whose calls a token makes.
 
-    def __init__(self, owner: str, *, token_id: str) -> None:
+    Args:
+        owner: Whose journals it opens.
+        token_id: May be empty.
+        member: Who calls, where the owner is a space.
+    """
+
+    def __init__(self, owner: str, *, token_id: str, member: Member | None = None) -> None:
         super().__init__(owner)
         self.token_id = token_id
+        self.member = member
 
 
 class FinishedCall(Struct, frozen=True, kw_only=True):

@@ -17,8 +17,11 @@ import anyio
 import anyio.to_thread
 from msgspec import Struct
 
+from commonplace.core import spaces
 from commonplace.core.errors import CommonplaceError, Denied
+from commonplace.core.spaces import is_space
 from commonplace.doors.protocol import RateLimitExceeded
+from commonplace.journals.table import CONNECTOR, DEFAULT
 from commonplace_server.http.metrics import MEDIA_TYPE, METRICS
 from commonplace_server.http.page import page_headers, render_page, wants_page
 from commonplace_server.http.resource import OPEN_TO_ALL
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from commonplace.core.clock import Clock
+    from commonplace.core.spaces import Member
     from commonplace.doors.host_names import HostNames
     from commonplace_server.http.issuer import Issuer
     from commonplace_server.http.limits import Limits, RateLimiter
@@ -76,6 +80,7 @@ _ASKING = 8
 """How many requests at once may wait to hear whose they are."""
 
 _Said = TypeVar("_Said")
+_OF_SPACES = frozenset({*spaces.TOOLSETS, CONNECTOR})
 ToMetrics: TypeAlias = Literal["token", "loopback", "off"]
 
 
@@ -87,12 +92,14 @@ class Caller(Struct, frozen=True, kw_only=True):
         owner: Whose journals it reads and writes.
         toolsets: Those offered to it.
         may_write: Whether it may call tools that write.
+        member: Who it is, where the owner is a space; else None.
     """
 
     token_id: str
     owner: str
     toolsets: tuple[str, ...]
     may_write: bool
+    member: Member | None = None
 
 
 class Offer(Struct, frozen=True, kw_only=True):
@@ -118,7 +125,10 @@ class Offer(Struct, frozen=True, kw_only=True):
     metrics: ToMetrics = "token"
 
     def toolsets_of(self, owner: str, asked: Collection[str]) -> tuple[str, ...]:
-        """Those that an owner is offered of some."""
+        """Those that an owner is offered of some; a space has fewer, each of them by itself."""
+        if is_space(owner):
+            names = (*spaces.TOOLSETS, *asked) if DEFAULT in asked else asked
+            return tuple(x for x in self.toolsets if x in names and x in _OF_SPACES)
         withheld = self.of_others if owner == self.owner else ()
         return tuple(x for x in self.toolsets if x in asked and x not in withheld)
 
@@ -312,6 +322,7 @@ class Authenticator:
             owner=token.owner,
             toolsets=offer.toolsets_of(token.owner, asked),
             may_write=token.may_write and offer.may_write,
+            member=token.at_work,
         )
 
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
-from commonplace.core.owner_folders import parse_owner
+from commonplace.core.spaces import parse_user
 from commonplace.core.text import opening
 from commonplace_server.tokens import SCOPES, Token
 
@@ -179,7 +179,7 @@ class Issuer:
                 hint="Have the provider put it into access tokens, or set serve.owner_claim.",
             )
         try:
-            owner = parse_owner(named)
+            owner = parse_user(named)
         except Invalid as exc:
             raise exc.as_kind(Denied) from exc
         if owner == self._withheld:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from msgspec.structs import asdict, replace
 
 from commonplace.core.errors import CommonplaceError, Internal
+from commonplace.core.spaces import at_work
 from commonplace.doors.mcp_offer import MustAsk
 from commonplace.verbs.session import current_session
 from commonplace.verbs.toolset import Tool
@@ -76,7 +77,12 @@ class PerOwner:
         if session is None:
             raise Internal("A call without an owner.")
         try:
-            with self._concurrency.working() as work, self._apps.using(session.owner) as app:
+            member = session.member if isinstance(session, ServedSession) else None
+            with (
+                self._concurrency.working() as work,
+                self._apps.using(session.owner) as app,
+                at_work(member),
+            ):
                 yield app, partial(self._concurrency.asking, session.owner, work)
         except CommonplaceError as exc:
             raise exc.without_place() from exc

@@ -60,7 +60,8 @@ class TokenEntrance:
         self._tokens.note_use(token)
         return Visitor(
             owner=token.owner,
-            may_write=self._may_write and token.may_write,
+            # A page writes in every journal, and asks nobody who it is that writes.
+            may_write=self._may_write and token.may_write and not token.member,
             csrf=secrets.token_urlsafe(32),
             token_id=token.id,
         )

@@ -236,7 +236,8 @@ class _CallerState:
             self._sessions.pop(session_id, None)
 
     def _new_session(self) -> Session:
-        return ServedSession(self._caller.owner, token_id=self._caller.token_id)
+        caller = self._caller
+        return ServedSession(caller.owner, token_id=caller.token_id, member=caller.member)
 
     @contextmanager
     def _in_flight(self, held: _OpenSession, *, is_stream: bool) -> Iterator[anyio.CancelScope]:

@@ -205,6 +205,7 @@ class TokenDatabase:
             "created_at": token.created_at,
             "expires_at": token.expires_at,
             "label": token.label,
+            "member": token.member,
             "used_at": used_at,
         }
         with self._database.across() as conn:
@@ -243,6 +244,7 @@ def _token_of(row: tuple[Any, ...]) -> Token:
         expires_at=_utc(row[6]),
         revoked_at=_utc(row[7]),
         label=str(row[8]),
+        member=str(row[9]),
     )
 
 

@@ -3,14 +3,14 @@
 -- name: of_ids
 -- Those with some ids.
 SELECT t.id, t.user_id, t.scopes, t.toolsets, t.digest, t.created_at, t.expires_at, r.revoked_at, t.label,
-    t.used_at
+    t.member, t.used_at
 FROM cp_tokens AS t LEFT JOIN cp_revoked_tokens AS r ON r.digest = t.digest
 WHERE t.id = ANY (%(ids)s::text[]);
 
 -- name: all
 -- Every one, the newest first.
 SELECT t.id, t.user_id, t.scopes, t.toolsets, t.digest, t.created_at, t.expires_at, r.revoked_at, t.label,
-    t.used_at
+    t.member, t.used_at
 FROM cp_tokens AS t LEFT JOIN cp_revoked_tokens AS r ON r.digest = t.digest
 ORDER BY t.created_at DESC, t.id DESC;
 
@@ -25,10 +25,10 @@ SELECT id FROM cp_tokens;
 -- name: add
 -- A new one, unless its id is taken.
 INSERT INTO cp_tokens (
-    id, user_id, scopes, toolsets, digest, created_at, expires_at, label, used_at
+    id, user_id, scopes, toolsets, digest, created_at, expires_at, label, member, used_at
 ) VALUES (
     %(id)s, %(owner)s, %(scopes)s::text[], %(toolsets)s::text[], %(digest)s, %(created_at)s, %(expires_at)s,
-    %(label)s, %(used_at)s
+    %(label)s, %(member)s, %(used_at)s
 ) ON CONFLICT DO NOTHING;
 
 -- name: revoke

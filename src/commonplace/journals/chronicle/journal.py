@@ -20,6 +20,7 @@ from commonplace.core.expiring import nothing_hidden
 from commonplace.core.ids import key_id
 from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.redact import Screen
+from commonplace.core.spaces import author_at_work
 from commonplace.core.text import opening
 from commonplace.db.sqlite import BUSY_S
 from commonplace.journals.chronicle.database import ChronicleDatabase
@@ -245,7 +246,7 @@ class ChronicleJournal:
             message=checked_message(self._screen(message)),
             tags=checked_tags(self._screen.values([*tags])),
             hostname=self._author.hostname,
-            username=self._author.username,
+            username=storable(author_at_work()) or self._author.username,
             directory=(directory and storable(self._screen(directory))) or self._author.directory,
         )
 

@@ -12,7 +12,9 @@ import threading
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.owner_folders import owner_folder
 from commonplace.core.redact import Screen
+from commonplace.core.spaces import author_at_work
 from commonplace.journals.git.commit import render_person
 from commonplace.journals.git.history import parse_commit
 from commonplace.journals.git.repo import init_repository
@@ -84,9 +86,16 @@ class NotebookJournal(NotebookReader, NotebookActs):
 
     def signature(self) -> Signature:
         """Who commits, now. Raises: Invalid where the setting cannot be meant."""
-        if not self._person:
-            self._person = render_person(self._author or self.repo.identity() or DEFAULT_AUTHOR)
-        return Signature(person=self._person, now=self.clock(), zone=self.zone)
+        person = self._person
+        if member := author_at_work():
+            folder = owner_folder(member)  # whose name holds no sign that git reads
+            person = render_person(
+                f"{member if member.strip('<> ') else folder} <{folder}@localhost>"
+            )
+        elif not person:
+            person = render_person(self._author or self.repo.identity() or DEFAULT_AUTHOR)
+            self._person = person
+        return Signature(person=person, now=self.clock(), zone=self.zone)
 
     @property
     def _writer(self) -> NotebookWriter:

@@ -19,6 +19,7 @@ from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.fence import shows_nothing
 from commonplace.core.rollups import without_labels
+from commonplace.core.spaces import author_at_work
 from commonplace.core.text import json_kind, nearest, opening, well_formed
 from commonplace.core.values import Doc, Interval, superseding_tags
 
@@ -43,6 +44,8 @@ PERIODS: Mapping[PeriodName, Level] = {
 JOURNAL = "timeline"
 RAW = "raw"
 PROFILE = "profile_snapshot"
+AUTHOR = "author"
+"""The name in the metadata of the member of a space who recorded an entry."""
 SUPERSEDES = "supersedes"
 """The name in the metadata under which the ref of the entry stands whose place another took."""
 ROLLUP_TYPES: Mapping[Level, str] = {level: f"{name}_rollup" for name, level in PERIODS.items()}
@@ -337,6 +340,20 @@ def render_metadata(metadata: Mapping[str, Any]) -> str:
             f"Invalid metadata: {len(text):,} characters.", hint="Put long texts into the content."
         )
     return text
+
+
+def authored(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Metadata with the member of a space who writes now, whomever they name.
+
+    What is no metadata stays as it is, to be refused where all are checked.
+    """
+    author = author_at_work()
+    return {**metadata, AUTHOR: author} if author and isinstance(metadata, dict) else metadata
+
+
+def author_of(metadata: Mapping[str, Any]) -> str:
+    """Who recorded an entry, or who said it; empty where that is not known."""
+    return str(metadata.get(AUTHOR) or metadata.get("role", ""))
 
 
 def content_hash(content: str, metadata: str, entry_type: str, at: str) -> bytes:

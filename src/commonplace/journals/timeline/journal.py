@@ -41,6 +41,7 @@ from commonplace.journals.timeline.entry import (
     SUPERSEDES,
     TimelineDraft,
     TimelineEntry,
+    authored,
     check_time,
     doc_of,
     find_rollup_key,
@@ -189,7 +190,7 @@ class TimelineJournal:
             content=content,
             entry_type=entry_type,
             at=at,
-            metadata=metadata or {},
+            metadata=authored(metadata or {}),
             key=idempotency_key,
         )
         return self.add_many([draft])[0]
@@ -365,7 +366,7 @@ class TimelineJournal:
                 entry_type=old.entry_type,
                 at=at or old.at,
                 metadata={
-                    **(old.metadata if metadata is None else metadata),
+                    **authored(old.metadata if metadata is None else metadata),
                     SUPERSEDES: old.ref,
                 },
             )

@@ -11,7 +11,7 @@ from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.text import first_words, opening
 from commonplace.core.values import EntryPreview, Page
-from commonplace.journals.timeline.entry import FACT, JOURNAL, TYPES, names_of, ref_of
+from commonplace.journals.timeline.entry import FACT, JOURNAL, TYPES, author_of, names_of, ref_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -57,7 +57,7 @@ class TimelinePages:
             kind=entry.entry_type,
             at=entry.at,
             text=entry.content,
-            author=str(entry.metadata.get("role", "")),
+            author=author_of(entry.metadata),
             tags=names_of(entry.metadata, "tags"),
             before=None if entry.level else self._neighbour("neighbour_before", entry),
             after=None if entry.level else self._neighbour("neighbour_after", entry),

@@ -1,0 +1,84 @@
+"""Spaces: owners that several users share, and which of them is at work.
+
+Lets nobody in: a door says who is at work, and journals name that user as an entry's author.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from commonplace.core.errors import Denied, Invalid
+from commonplace.core.owner_folders import parse_owner
+from commonplace.core.text import opening
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PREFIX = "space:"
+"""What the owner of a space begins with, and the name of no user."""
+
+TOOLSETS = ("recall", "chronicle", "notebook", "timeline")
+"""What a space is offered: private and memory are of one person, and name no author."""
+
+
+class Member(Struct, frozen=True, kw_only=True):
+    """A user of a space. may_delete: whether its role is that of an admin."""
+
+    name: str
+    may_delete: bool
+
+
+_AT_WORK: ContextVar[Member | None] = ContextVar("member_at_work", default=None)
+
+
+def is_space(owner: str) -> bool:
+    """Whether several users share this owner."""
+    return owner.startswith(PREFIX)
+
+
+def parse_space(name: str) -> str:
+    """The owner that a space of this name is. Raises: Invalid."""
+    if not name.strip():
+        raise Invalid("A space without a name.", hint="Name it, as team.")
+    return parse_owner(f"{PREFIX}{name.removeprefix(PREFIX)}")
+
+
+def parse_user(text: str) -> str:
+    """A user of this name, who is no space. Raises: Invalid."""
+    user = parse_owner(text)
+    if is_space(user):
+        raise Invalid(
+            f"{opening(user, 60)!r} is the name of a space, and of no user.",
+            hint=f"Choose a name that does not begin with {PREFIX}",
+        )
+    return user
+
+
+@contextmanager
+def at_work(member: Member | None) -> Iterator[None]:
+    """What is written inside is this member's; None for an owner who is one person."""
+    before = _AT_WORK.set(member)
+    try:
+        yield
+    finally:
+        _AT_WORK.reset(before)
+
+
+def author_at_work() -> str:
+    """The member who writes now; empty where the owner is one person."""
+    member = _AT_WORK.get()
+    return "" if member is None else member.name
+
+
+def check_may_delete() -> None:
+    """Refuse a member of a space who may not delete what stands there. Raises: Denied."""
+    member = _AT_WORK.get()
+    if member is not None and not member.may_delete:
+        raise Denied(
+            f"{member.name} may write in this space, and delete nothing.",
+            hint="Supersede the entry, or ask an admin of the space.",
+        )
