@@ -6,11 +6,12 @@ import json
 import os
 import re
 import shutil
+import time
 
 import httpx2
 import psycopg
 import pytest
-from server.tests.http_world import HttpServer, Raw, home, revoke, token_for
+from server.tests.http_world import HttpServer, Raw, bearer, home, revoke, token_for
 from tests.doors.terminal import facts, run
 from tests.patience import until
 
@@ -349,6 +350,30 @@ def test_a_token_is_one_on_every_server(other, database, monkeypatch):
             )
         assert not any(token.split("_", 2)[2] in kept for token in (*before, made))
         assert [each.end() for each in both] == [0, 0]
+
+
+def test_two_servers_admit_as_many_requests_of_a_user_as_one(other):
+    """Asked in turns; another user is let in all the while."""
+    ann, bob = (httpx2.Client(headers=bearer(token_for(name))) for name in ("ann", "bob"))
+    slow = {"COMMONPLACE_SERVE_PER_SECOND": "1"}
+    with (
+        ann,
+        bob,
+        serve("--toolsets", "memory", **slow) as first,
+        serve("--shared-only", COMMONPLACE_HOME=str(other), **slow) as second,
+    ):
+
+        def asked(http, server):
+            return http.get(f"{server.base}/api/v1/openapi.json").status_code
+
+        begun = time.monotonic()
+        answers = [asked(ann, each) for _ in range(8) for each in (first, second)]
+        took_s = time.monotonic() - begun
+        assert {*answers} == {200, 429}
+        # The burst, one more at the other server, and what has come since.
+        assert 4 <= answers.count(200) <= 4 + 1 + took_s
+        assert [asked(bob, each) for each in (first, second)] == [200, 200]
+        assert [each.end() for each in (first, second)] == [0, 0]
 
 
 def test_a_private_journal_is_one_on_two_servers(other):

@@ -10,7 +10,13 @@ from tests.patience import until
 
 from commonplace.core.errors import Conflict, Denied, Internal, Invalid, Lost, Unavailable
 from commonplace_server.postgres import migrate as postgres_migrate
-from commonplace_server.postgres.database import Postgres, parse_address, queries, refuse_unguarded
+from commonplace_server.postgres.database import (
+    Postgres,
+    parse_address,
+    queries,
+    refuse_unguarded,
+    statement,
+)
 from commonplace_server.postgres.errors import ours
 from commonplace_server.postgres.migrate import migrate_postgres, refuse_other_schema
 
@@ -81,6 +87,28 @@ class TestWithin:
         for owner in ("", "\0", "a\n", "x" * 129):
             with pytest.raises(Invalid), pool.owner_transaction(owner):
                 pass
+
+    def test_what_is_asked_in_one_trip_is_of_its_owner_and_whole(self, pool):
+        """Written at once, or not at all; a failure leaves nothing to the next."""
+        both = statement(
+            "INSERT INTO wb_message SELECT %(who)s, given, 'user', %(text)s, now()"
+            " FROM unnest(%(ids)s::text[]) AS given RETURNING id"
+        )
+
+        def ask(owner, who, ids):
+            given = {"who": who, "ids": list(ids), "text": "%s; 'x"}
+            return pool.ask_in_one_trip(owner, both, given, deadline_s=5)
+
+        assert ask("ann", "ann", ["1", "2"]) == [("1",), ("2",)]
+        assert ask("ann", "ann", []) == []
+        for owner, who in (("ann", "bob"), ("bob", "ann")):
+            with pytest.raises(Denied):
+                ask(owner, who, ["3"])
+        with pytest.raises(Internal):
+            ask("ann", "ann", ["4", "1"])
+        assert seen_by(pool, "ann") == ["ann", "ann"]
+        assert seen_by(pool, "bob") == []
+        assert pool.use().in_use == 0
 
     def test_no_rows_without_an_owner(self, pool, database):
         """Outside of a transaction, after one, and in one that names nobody."""
@@ -352,6 +380,7 @@ class TestMigrate:
         empty_database.run("DROP TABLE applied_migrations")
         assert migrate_postgres(empty_database.admin_url, SERIES)
 
+    @pytest.mark.usefixtures("postgres_template")  # which makes the roles
     def test_the_application_cannot_migrate(self, empty_database):
         """Its role may not make tables."""
         with pytest.raises(Denied):

@@ -446,6 +446,7 @@ class Gate:
         caller = await self._asked(
             partial(self._authenticator.admit, headers, http_version=version)
         )
+        await self._rate_limiter.agree(caller.owner)
         if scope["method"] != "GET" or is_api(scope):
             with self._counted(caller, headers) as full:
                 body = await self._read(headers, receive) if scope["method"] == "POST" else b""

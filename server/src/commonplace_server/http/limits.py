@@ -1,18 +1,23 @@
 """The limits of the HTTP server: how often one owner may ask, and how much at once.
 
-Knows no HTTP and no clock of its own; all of it happens in one thread.
+Knows no HTTP and no clock of its own; all of it happens in one thread, but what it asks of others.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import OrderedDict
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
-from msgspec import Struct
+import anyio
+import anyio.to_thread
+from msgspec import Struct, field
 from msgspec.structs import replace
 
+from commonplace.core.errors import CommonplaceError
 from commonplace.doors.connections import ConnectionLimits
 from commonplace.doors.protocol import RateLimitExceeded
 
@@ -20,6 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _OWNERS = 10_000
+_ALONE = 20
+"""A server admits this part of a burst before it counts with the others."""
+_AGAIN_S = 1.0
+_ASKING = 8
+_log = logging.getLogger(f"commonplace.{__name__}")
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -65,9 +75,19 @@ class Limits(Struct, frozen=True, kw_only=True):
         return replace(self, per_second=5.0, burst=20, at_once=2)
 
 
+class SharesRates(Protocol):
+    """A bucket for each owner which all servers take from. Thread-safe."""
+
+    def spend(self, owner: str, spent: int) -> float:
+        """Take tokens out of an owner's bucket; what is left. Raises: Unavailable, Denied."""
+        ...
+
+
 class _Usage(Struct):
     tokens: float
     at: float
+    alone: int = 0
+    agreeing: anyio.Lock = field(default_factory=anyio.Lock)
     calls: int = 0
     streams: int = 0
     work: int = 0
@@ -78,12 +98,60 @@ class _Usage(Struct):
 
 
 class RateLimiter:
-    """A token bucket for each owner, with counts of what is open; idle owners are dropped."""
+    """A token bucket for each owner, with counts of what is open; idle owners are dropped.
 
-    def __init__(self, limits: Limits, monotonic: Callable[[], float]) -> None:
+    Of several servers each counts for itself, admits a twentieth of a burst, and then takes all
+    that out of the shared bucket, of which it knows since then. In any time n servers admit as many
+    requests as one would, and at most (n - 1) twentieths of a burst more. What is open at once
+    each counts for itself.
+
+    Args:
+        limits: How much is admitted.
+        monotonic: Gives seconds.
+        shared: What the servers share; None for one that is alone.
+    """
+
+    def __init__(
+        self, limits: Limits, monotonic: Callable[[], float], shared: SharesRates | None = None
+    ) -> None:
         self._limits = limits
         self._monotonic = monotonic
         self._usages: OrderedDict[str, _Usage] = OrderedDict()
+        self._shared = shared
+        self._most_alone = max(limits.burst // _ALONE, 1)
+        self._ask_after = -math.inf
+        self._asking = anyio.CapacityLimiter(_ASKING)
+
+    async def agree(self, owner: str) -> None:
+        """Count with the other servers, where this one has admitted all that it may alone.
+
+        Called before each `call` and `stream`, without waiting in between. While the others cannot
+        be asked, this server goes on counting for itself.
+        """
+        if self._shared is None:
+            return
+        use = self._usage(owner)
+        if use.alone < self._most_alone:
+            return
+        async with use.agreeing:
+            if use.alone >= self._most_alone and self._monotonic() >= self._ask_after:
+                await self._take_from(self._shared, owner, use)
+
+    async def _take_from(self, shared: SharesRates, owner: str, use: _Usage) -> None:
+        self._fill(use)
+        if use.tokens < 1:  # refused without a question
+            return
+        spent = use.alone
+        try:
+            left = await anyio.to_thread.run_sync(
+                partial(shared.spend, owner, spent), limiter=self._asking
+            )
+        except CommonplaceError as exc:
+            self._ask_after = self._monotonic() + _AGAIN_S
+            _log.warning("Requests are counted by this server alone: %s", exc)
+            return
+        use.alone -= spent
+        use.tokens, use.at = left - use.alone, self._monotonic()
 
     @contextmanager
     def call(self, owner: str) -> Iterator[None]:
@@ -140,10 +208,9 @@ class RateLimiter:
 
     def _take_token(self, owner: str) -> _Usage:
         """Take a token out of this owner's bucket. Raises: RateLimitExceeded where it is empty."""
-        limits, now = self._limits, self._monotonic()
+        limits = self._limits
         use = self._usage(owner)
-        use.tokens = min(limits.burst, use.tokens + (now - use.at) * limits.per_second)
-        use.at = now
+        self._fill(use)
         if use.tokens < 1:
             wait_s = math.ceil((1 - use.tokens) / limits.per_second)
             raise RateLimitExceeded(
@@ -152,7 +219,14 @@ class RateLimiter:
                 retry_after_s=wait_s,
             )
         use.tokens -= 1
+        use.alone += 1
         return use
+
+    def _fill(self, use: _Usage) -> None:
+        """Put into a bucket what has come since it was last looked at."""
+        now = self._monotonic()
+        came = (now - use.at) * self._limits.per_second
+        use.tokens, use.at = min(self._limits.burst, use.tokens + came), now
 
     def _evict_idle(self) -> None:
         if len(self._usages) > _OWNERS:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from commonplace_server.http.address import ListenAddress
     from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.http.gate import Application, Caller, Offer, Receive, Scope, Send
-    from commonplace_server.http.limits import Limits
+    from commonplace_server.http.limits import Limits, SharesRates
     from commonplace_server.http.metrics import Metrics
     from commonplace_server.http.resource import SignIn
     from commonplace_server.http.sessions import SessionManager
@@ -127,6 +127,7 @@ class HttpDoor:
         sessions: What all servers of a database know of sessions; None for one that is alone.
         sign_in: The identity provider whose tokens are let in as well; None for none.
         visitors: What all servers of a database know of browsers; None likewise.
+        rates: The buckets that all of them take from; None likewise.
     """
 
     def __init__(
@@ -148,6 +149,7 @@ class HttpDoor:
         sessions: KeepsSessions | None = None,
         sign_in: SignIn | None = None,
         visitors: KeepsVisitors | None = None,
+        rates: SharesRates | None = None,
     ) -> None:
         self._issuer = None if sign_in is None else sign_in.issuer
         self._resource = None if sign_in is None else sign_in.resource
@@ -162,6 +164,7 @@ class HttpDoor:
         self._tokens = tokens
         self._sessions = sessions
         self._visitors = visitors
+        self._rates = rates
         self._asking = anyio.CapacityLimiter(_ASKING)
         self._offer = offer
         self._screen = screen
@@ -210,7 +213,7 @@ class HttpDoor:
             find_database=self._find_database,
         )
         async with anyio.create_task_group() as tasks:
-            rate_limiter = RateLimiter(self._limits, time.monotonic)
+            rate_limiter = RateLimiter(self._limits, time.monotonic, self._rates)
             callers = Callers(
                 self._open,
                 tasks=tasks,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from commonplace_server.http.address import ListenAddress
     from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.http.gate import ToMetrics
+    from commonplace_server.http.limits import SharesRates
     from commonplace_server.http.resource import SignIn
     from commonplace_server.http.server import BackgroundTask
     from commonplace_server.http.shared_sessions import KeepsSessions
@@ -116,6 +117,7 @@ def _start(
             tokens=state.tokens,
             sessions=state.sessions,
             visitors=state.visitors,
+            rates=state.rates,
             offer=offer,
             screen=apps.shared.screen,
             structured=settings.structured,
@@ -141,6 +143,7 @@ class _State(NamedTuple):
     tokens: ReadsTokens
     sessions: KeepsSessions | None = None
     visitors: KeepsVisitors | None = None
+    rates: SharesRates | None = None
     tasks: Sequence[BackgroundTask] = ()
 
 
@@ -150,6 +153,7 @@ def _shared_state(settings: Settings) -> Iterator[_State]:
     if settings.database.url is None:
         yield _State(TokenFile(settings.home, clock=utc_now))
         return
+    from commonplace_server.state.rates import RateDatabase
     from commonplace_server.state.sessions import SessionDatabase
     from commonplace_server.state.visitors import VisitorDatabase
     from commonplace_server.wiring.tokens import open_served_tokens
@@ -157,7 +161,8 @@ def _shared_state(settings: Settings) -> Iterator[_State]:
     limits = _limits(settings.serve)
     with open_served_tokens(settings) as (tokens, database, move):
         sessions = SessionDatabase(database, most=limits.sessions, idle_s=limits.session_idle_s)
-        yield _State(tokens, sessions, VisitorDatabase(database), (move,))
+        rates = RateDatabase(database, per_second=limits.per_second, burst=limits.burst)
+        yield _State(tokens, sessions, VisitorDatabase(database), rates, (move,))
 
 
 def _sign_in(settings: Settings) -> SignIn | None:

@@ -284,6 +284,22 @@ class Postgres:
         with self._transaction("", "synced", deadline_s) as conn:
             yield conn
 
+    def ask_in_one_trip(
+        self, owner: str, query: sql.SQL, given: Mapping[str, Any], *, deadline_s: float
+    ) -> list[tuple[Any, ...]]:
+        """The rows of one statement that is a transaction of its own, and travels as a whole.
+
+        No lock of it outlives the statement: a process that is stopped here keeps nobody waiting.
+        Asked again where a connection was lost, so only for what may be done twice; its commit
+        waits for no disk. Raises: as `owner_transaction`.
+        """
+        late = time.monotonic() + deadline_s
+        whose = parse_owner(owner)
+        with TranslatedPostgres(self.name, self.place):
+            conn, rows = self._begun(lambda conn: _ask_whole(conn, whose, query, given, late), late)
+            self._give_back(conn)
+        return rows
+
     @contextmanager
     def bare(self, *, deadline_s: float | None = None) -> Iterator[Connection]:
         """A connection without owner and transaction, for what cannot be in one: a VACUUM."""
@@ -348,7 +364,7 @@ class Postgres:
     ) -> Iterator[Connection]:
         late = time.monotonic() + (deadline_s or self._deadline_s)
         with TranslatedPostgres(self.name, self.place):
-            conn = self._begun(owner, commit, late)
+            conn, _ = self._begun(lambda conn: _begin(conn, owner, commit, late), late)
             try:
                 yield conn
                 self._commit(conn)
@@ -359,13 +375,15 @@ class Postgres:
             finally:
                 self._give_back(conn)
 
-    def _begun(self, owner: str, commit: Commit, late: float) -> Connection:
-        """A connection in a transaction of the owner; stale ones are replaced."""
+    def _begun(
+        self, begin: Callable[[Connection], _Answer], late: float
+    ) -> tuple[Connection, _Answer]:
+        """A connection on which something has begun, and its answer; stale ones are replaced."""
         # Once the server was restarted, each that idled is stale; nothing was done on it yet.
         for left in reversed(range(self._most + 1)):
             conn = self._take(late)
             try:
-                _begin(conn, owner, commit, late)
+                answer = begin(conn)
             except BaseException as exc:
                 self._is_away = self._is_away or isinstance(exc, Late)
                 is_stale = self._is_stale(exc)
@@ -377,7 +395,7 @@ class Postgres:
                     raise
             else:
                 self._is_away = False
-                return conn
+                return conn, answer
         raise AssertionError("unreachable")
 
     def _is_stale(self, exc: BaseException) -> bool:
@@ -589,6 +607,19 @@ def _begin(conn: Connection, owner: str, commit: Commit, late: float) -> None:
     ends_stopped = conn.info.server_version >= _ENDS_STOPPED
     conn.execute(_beginning(owner, commit, left_ms, ends_stopped))
     conn.deadline = whole
+
+
+def _ask_whole(
+    conn: Connection, owner: str, query: sql.SQL, given: Mapping[str, Any], late: float
+) -> list[tuple[Any, ...]]:
+    left_ms = math.ceil(max(late - time.monotonic(), 0.001)) * 1000
+    ends_stopped = conn.info.server_version >= _ENDS_STOPPED
+    begin = _beginning(owner, "soon", left_ms, ends_stopped)
+    asked = psycopg.ClientCursor(conn).mogrify(query, given).encode()
+    found = conn.execute(b"%b;\n%b\n;COMMIT" % (begin, asked))
+    while found.description is None and found.nextset():
+        pass
+    return found.fetchall()
 
 
 @lru_cache(maxsize=1024)

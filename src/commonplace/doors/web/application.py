@@ -275,6 +275,7 @@ class WebApplication:
             if visitor is None:
                 return self._show_entrance(401)
             rates = self._limits.drafts if row.name in _AS_TYPED else self._limits.rates
+            await rates.agree(visitor.owner)
             try:
                 with rates.call(visitor.owner):
                     response = await self._counted(row, visitor, request)
@@ -508,6 +509,7 @@ class WebApplication:
         if visitor is None:
             return Response(status_code=401)
         held = ExitStack()
+        await self._limits.rates.agree(visitor.owner)
         try:
             held.enter_context(self._limits.rates.stream(visitor.owner))
         except RateLimitExceeded as exc:

@@ -56,6 +56,10 @@ LONGEST_WAIT_S = 30.0
 class Rates(Protocol):
     """Counts the requests of each owner; raises RateLimitExceeded where there are too many."""
 
+    async def agree(self, owner: str) -> None:
+        """Count with other servers where that is needed; called at once before the two below."""
+        ...
+
     def call(self, owner: str) -> AbstractContextManager[None]:
         """Count a request while it is in flight."""
         ...
@@ -67,6 +71,9 @@ class Rates(Protocol):
 
 class Uncounted:
     """Admits every request, for pages that serve this machine's user alone."""
+
+    async def agree(self, owner: str) -> None:
+        """Count nothing."""
 
     def call(self, owner: str) -> AbstractContextManager[None]:
         """Count nothing."""
