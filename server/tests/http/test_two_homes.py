@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from server.tests.http_world import HttpServer, Raw, bearer, home, revoke, token_for
 from tests.doors.terminal import facts, run
-from tests.patience import until
+from tests.patience import PATIENCE_S, until
 
 from commonplace.config.settings import parse_setting
 from commonplace.core.clock import utc_now
@@ -354,7 +354,10 @@ def test_a_token_is_one_on_every_server(other, database, monkeypatch):
 
 def test_two_servers_admit_as_many_requests_of_a_user_as_one(other):
     """Asked in turns; another user is let in all the while."""
-    ann, bob = (httpx2.Client(headers=bearer(token_for(name))) for name in ("ann", "bob"))
+    ann, bob = (
+        httpx2.Client(headers=bearer(token_for(name)), timeout=PATIENCE_S)
+        for name in ("ann", "bob")
+    )
     slow = {"COMMONPLACE_SERVE_PER_SECOND": "1"}
     with (
         ann,
@@ -369,7 +372,7 @@ def test_two_servers_admit_as_many_requests_of_a_user_as_one(other):
         begun = time.monotonic()
         answers = [asked(ann, each) for _ in range(8) for each in (first, second)]
         took_s = time.monotonic() - begun
-        assert {*answers} == {200, 429}
+        assert {*answers} <= {200, 429}
         # The burst, one more at the other server, and what has come since.
         assert 4 <= answers.count(200) <= 4 + 1 + took_s
         assert [asked(bob, each) for each in (first, second)] == [200, 200]
