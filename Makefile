@@ -32,7 +32,7 @@ VERSION := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py 
 # Where it is set, each program that a test starts compiles the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-memory test explore test-core test-version site downloads extras chromium firefox test-npm test-browser test-long world proof check bench bench-retrieval benchmark docs examples picture docs-pictures model-wheel release version lock clean
+.PHONY: demo demo-memory test explore test-core test-version site downloads extras chromium firefox proxies test-npm test-browser test-long world proof check bench bench-retrieval benchmark docs examples picture docs-pictures model-wheel release version lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -m examples.journals
@@ -195,7 +195,7 @@ $(BROWSER): $(READY) requirements/browser.txt
 	touch $@
 
 # What the long, npm and browser tests want from outside of .venv, and what they add to it: CI fetches the one beside `make test`.
-downloads: .tools/site/ready .tools/ready .tools/clients/ready .tools/axe/ready $(IMPORTED) chromium firefox
+downloads: .tools/site/ready .tools/ready .tools/clients/ready .tools/axe/ready $(IMPORTED) chromium firefox proxies
 extras: $(OTHER_WEIGHTS) $(CHROMA) $(BROWSER) $(RELEASE)
 
 # Installed where it may be: as root, on Debian and its like.
@@ -209,6 +209,13 @@ firefox:
 	@[ -n "$(FIREFOX)" ] || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq firefox-esr >/dev/null; } \
 		|| echo "No Firefox is here: the pages are walked in Chromium alone."
 
+# What servers of one database stand behind; likewise.
+PROXIES := haproxy pgbouncer
+proxies:
+	@PATH="$$PATH:/usr/sbin"; for each in $(PROXIES); do command -v $$each; done | wc -l | grep -qx $(words $(PROXIES)) \
+		|| { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq $(PROXIES) >/dev/null; } \
+		|| echo "Without $(PROXIES) the tests of several servers are left out."
+
 test-browser: $(READY) $(WEIGHTS) $(BROWSER) .tools/axe/ready chromium firefox
 	$(BIN)/python -m pytest -m "browser and not whole" -n0 --no-skips $(if $(FIREFOX),,--deselect tests/doors/web/test_firefox.py) $(OPTIONS)
 
@@ -219,7 +226,7 @@ test-npm: $(READY) $(WEIGHTS) .tools/ready .tools/clients/ready
 world: $(READY) $(WEIGHTS) .tools/ready
 	$(BIN)/python scripts/run_world.py --load $(or $(LOAD),0)
 
-test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA) $(RELEASE) $(IMPORTED)
+test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA) $(RELEASE) $(IMPORTED) proxies
 	$(BIN)/python -m pytest -m "(long or law) and not whole" --on-disk $(OPTIONS)
 
 # Everything that tries to break the product, nothing sampled; writes its counts into the page.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 import socket
@@ -66,17 +67,24 @@ class HaProxy:
 
     def sends_to(self, port: int) -> bool:
         """Whether it finds the server there ready."""
+        return self._figure(port, "status").startswith("UP")
+
+    def sent_to(self, port: int) -> int:
+        """How many requests it has sent there."""
+        return int(self._figure(port, "stot") or 0)
+
+    def _figure(self, port: int, name: str) -> str:
+        """What its statistics say of a server; empty while it does not answer."""
         assert self._running.poll() is None
         with socket.socket(socket.AF_UNIX) as asking:
             try:
                 asking.connect(str(self._folder / "stats"))
             except OSError:
-                return False
+                return ""
             asking.sendall(b"show stat\n")
             said = b"".join(iter(lambda: asking.recv(65536), b"")).decode()
-        names, *rows = [line.split(",") for line in said.splitlines() if line]
-        server, status = names.index("svname"), names.index("status")
-        return any(x[server] == f"s{port}" and x[status].startswith("UP") for x in rows)
+        rows = csv.DictReader(said.removeprefix("# ").splitlines())
+        return next(x[name] for x in rows if x["svname"] == f"s{port}")
 
     def __enter__(self) -> Self:
         return self

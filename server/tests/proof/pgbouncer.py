@@ -39,8 +39,8 @@ class PgBouncer:
         program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
         if program is None:
             pytest.skip("There is no pgbouncer.")
-        # Short, for a socket's path, and open to the user it runs as.
-        self._folder = folder = Path(tempfile.mkdtemp(prefix="cp-pgb-"))
+        # Short, for a path of a socket, and below folders that the user it runs as may pass.
+        self._folder = folder = Path(tempfile.mkdtemp(prefix="cp-pgb-", dir="/tmp"))
         folder.chmod(0o755)
         (folder / "ini").write_text(_CONF.format(folder=folder, host=host, name=name))
         user = None

@@ -1,4 +1,7 @@
-"""Two servers behind the real haproxy, each restarted in turn while clients call without a pause."""
+"""Two servers behind the real haproxy, each restarted in turn while clients call without a pause.
+
+One speaks MCP, the others write and read every journal of the database.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ import httpx2
 import pytest
 from server.tests.http_world import BOTH, HttpServer, Raw, bearer, token_for
 from server.tests.proof.haproxy import HaProxy
+from server.tests.proof.journal_calls import ROWS, TOOLSETS, Caller, filled
 from tests.patience import PATIENCE_S, until
+
+from commonplace.config.settings import parse_setting
 
 CLIENTS = 3
 AT_LEAST = 20
@@ -30,7 +36,26 @@ class Calls:
         }
         self._over = threading.Event()
         self.answers = Counter()
-        self._threads = [threading.Thread(target=self._call) for _ in range(CLIENTS)]
+        self._threads = [
+            threading.Thread(target=self._call),
+            *(threading.Thread(target=self._write, args=(token, x)) for x in range(1, CLIENTS)),
+        ]
+
+    def _write(self, token, client):
+        """Write an entry of each journal in turn, and look whether it is there."""
+        with Caller(self._url.removesuffix("/mcp"), token) as caller:
+            number = 0
+            while not self._over.is_set():
+                row, number = ROWS[number % len(ROWS)], number + 1
+                word = f"quokka{client}z{number}"
+                given = {"TEXT": word, "WORD": word, "KEY": word, "AT": "2025-03-04"}
+                for call in (row.writes[0], row.reads[0]):
+                    try:
+                        told = caller.call(*filled(call, **given))
+                        said = told.status if word in told.text else told.text
+                    except (httpx2.HTTPError, ValueError) as exc:
+                        said = type(exc).__name__
+                    self.answers[said] += 1
 
     def _call(self):
         meta = {
@@ -72,8 +97,8 @@ def test_no_call_fails_while_two_servers_are_restarted(words_only, database):
         "COMMONPLACE_SERVE_PER_SECOND": "100000",
         "COMMONPLACE_SERVE_DRAIN_SECONDS": "6",
     }
-    token = token_for("ann")
-    flags = ("--toolsets", "memory,memory-write")
+    token = token_for("ann", toolsets=parse_setting("toolsets", TOOLSETS))
+    flags = ("--toolsets", TOOLSETS)
     servers = [HttpServer(*flags, **env), HttpServer(*flags, **env)]
     ports = [server.port for server in servers]
     try:
