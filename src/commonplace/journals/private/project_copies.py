@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_NOT_SAID = "git does not say which of them the repository holds"
+_NOT_SAID = "git does not say which of them the repository holds."
 
 
 class GoneNotes(Struct, frozen=True, kw_only=True):
