@@ -93,7 +93,7 @@ def filled_home(cache: Path, count: int) -> Home:
     home = written_home(cache, count)
     if not is_marked(home, "filed"):
         with home.opened(encoder="absent") as app:
-            app.notebook.journal.pack()
+            app.notebook.repository.pack()
             app.filing.sweep()
         with home.opened() as app:
             put_synthetic_vectors(app)
@@ -317,14 +317,14 @@ def _catch_up_figure(cache: Path, scratch: Path, *, entries: int) -> Figure:
         encoder.encode_passages(["warm"] * 8)
         began = time.perf_counter()
         commits = list(
-            read_history(app.notebook.journal.repo, app.notebook.journal.repo.head().commit)
+            read_history(app.notebook.repository.repo, app.notebook.repository.repo.head().commit)
         )
         reading = time.perf_counter() - began
         assert len(commits) == entries
         made = _Heard(encoder)
         filing = Filing(
             index=app.index,
-            sources=[NotebookSource(app.notebook.journal)],
+            sources=[NotebookSource(app.notebook.repository)],
             encoder=ReadySlot(made),
             holder="bench",
         )

@@ -11,11 +11,14 @@ import pytest
 from tests.contracts.notebook_laws import NOW, NotebookContract, summaries
 
 from commonplace.core.errors import Invalid, Lost, NotFound
+from commonplace.core.values import Drop, Put, Since
 from commonplace.db.queries import read_queries
+from commonplace.journals.notebook.format import version_of
 from commonplace.journals.notebook.journal import NotebookJournal
 from commonplace.journals.notebook.shared import SharedNotebook
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.store.notebook import NotebookPostgres
+from commonplace_server.store.source import SharedSource
 from commonplace_server.wiring.schema import check_database
 from commonplace_testing import FrozenClock
 
@@ -174,11 +177,9 @@ class TestNotebookPostgres(NotebookContract):
         third = notes.supersede(
             second.entry.ref, "Done.", overview="All is well.", base_version=second.version
         )
-        done = notes.forget(
-            [second.entry.ref],
-            lambda text: "\n".join(x for x in text.splitlines() if "quokka" not in x).strip(),
-        )
-        assert done == {"entries": 1, "versions": 2}
+        cut = lambda text: "\n".join(x for x in text.splitlines() if "quokka" not in x).strip()  # noqa: E731
+        assert notes.erase_versions([], cut, current=False) == 2
+        notes.forget([second.entry.ref])
         assert notes.read_entry(third.entry.ref).supersedes == first.entry.id
         assert notes.read_section("a").overview == "All is well."
         with psycopg.connect(database.admin_url) as conn:
@@ -205,3 +206,48 @@ class TestNotebookPostgres(NotebookContract):
         with pytest.raises(Invalid, match="no branches") as told:
             notes.list_all_entries("a", branch="main")
         assert "commonplace export" in told.value.hint
+
+    def test_who_follows_it_is_told_of_what_changed_alone(self, world, database):
+        """Entries and overviews by their refs: after a move, an end, and what is deleted."""
+        notes = world.open()
+        source = SharedSource("notebook", notes, lambda doc: doc)
+        old = notes.write("a", "Five.", overview="Five of them.").entry
+        new = notes.supersede(old.ref, "Six.", section="b").entry
+        told = lambda mark: {  # noqa: E731
+            x.ref if isinstance(x, Drop) else x.doc.ref: isinstance(x, Put)
+            for x in source.scan(Since(mark=mark, stamps=since))
+        }
+        past = []
+
+        def since(begins):
+            return {ref: "then" for ref in past if ref.startswith(begins)}
+
+        def changes(act):
+            with psycopg.connect(database.admin_url, autocommit=True) as conn:
+                conn.execute("UPDATE wb_outbox SET at = at - interval '1 day'")
+            notes.write("last before", "x")
+            mark = source.mark()
+            act()
+            return {ref: is_put for ref, is_put in told(mark).items() if "last before" not in ref}
+
+        assert told(None) == {old.ref: True, new.ref: True, "notebook:a": True}
+        past += [old.ref, new.ref, "notebook:a"]
+        moved = f"notebook:c#{old.id}"
+        assert changes(lambda: notes.move("a", "c")) == {
+            old.ref: False,
+            "notebook:a": False,
+            moved: True,
+            "notebook:c": True,
+            new.ref: True,  # names what it replaced
+        }
+        past[:] = [moved, new.ref, "notebook:c"]
+        assert changes(lambda: notes.set_end(moved, NOW)) == {
+            moved: False,
+            new.ref: True,
+            "notebook:c": True,
+        }
+        assert changes(lambda: notes.set_end(moved, None))[moved]
+        blank = lambda: notes.replace_overview("c", "", base_version=version_of("Five of them."))  # noqa: E731
+        assert changes(blank) == {"notebook:c": False}
+        past.pop()
+        assert changes(lambda: notes.forget([moved])) == {moved: False, new.ref: True}

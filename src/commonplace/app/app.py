@@ -374,7 +374,7 @@ class App(OwnerContext):
             yield from (root.path for root in (*journal.roots, *journal.project_roots.each()))
         with suppress(CommonplaceError):
             yield self.chronicle.journal.path
-        yield self.notebook.journal.folder
+        yield self.notebook.repository.folder
 
     def finish_forgetting(self, *, within: TimesWithin = "all") -> Sequence[str]:
         """Finish what a killed process was forgetting; returns notes on it.

@@ -2,9 +2,11 @@
 -- {time} is the column of either.
 
 -- name: times
--- The time of each record that has one.
+-- The time of each record that has one. An entry of a notebook that was taken back has none: it is kept, and
+-- its end, the first day after 1970 began, hides it.
 SELECT kind, ref_id, extract(epoch FROM {time})::float8 FROM wb_times
-WHERE user_id = %(user_id)s AND {time} IS NOT NULL;
+WHERE user_id = %(user_id)s AND {time} IS NOT NULL
+    AND NOT (kind = 'notebook' AND {time} <= to_timestamp(86400));
 
 -- name: times_of
 -- The times of some records.
@@ -15,9 +17,10 @@ WHERE known.{time} IS NOT NULL;
 
 -- name: due
 -- The records whose time has come, the longest ago first: by the database's clock too, since that of
--- one of its servers may be wrong.
+-- one of its servers may be wrong. What was taken back stays.
 SELECT kind, ref_id FROM wb_times
 WHERE user_id = %(user_id)s AND {time} <= least(now(), to_timestamp(%(now)s))
+    AND NOT (kind = 'notebook' AND {time} <= to_timestamp(86400))
 ORDER BY {time}, kind, ref_id;
 
 -- name: keep

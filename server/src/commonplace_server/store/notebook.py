@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid, Lost
+from commonplace.core.spaces import author_at_work
 from commonplace.core.values import ChainLink, Replacement
 from commonplace.journals.notebook.format import (
     DEFAULT_AUTHOR,
@@ -22,6 +23,7 @@ from commonplace.journals.notebook.format import (
     NotebookEntry,
     SectionFile,
     own_end,
+    person_of,
     ref_of,
     set_end_of,
     version_of,
@@ -29,6 +31,7 @@ from commonplace.journals.notebook.format import (
 )
 from commonplace.journals.notebook.links import beginnings_of, entry_links, links_of
 from commonplace.journals.notebook.names import current_name, names_of, refuse_twin
+from commonplace.journals.notebook.ports import DatedOverview, PlacedEntry
 from commonplace.journals.notebook.sections import (
     Backlinks,
     EntryLine,
@@ -55,6 +58,8 @@ if TYPE_CHECKING:
     from commonplace_server.postgres.database import Connection, Postgres
 
 _PAST_EVERY_ID = "g"
+# The times first: a line that goes takes those of its name along.
+_RENAMING = ("rename_times", "rename_entries", "rename_overviews", "add_move", "note_renamed")
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -74,8 +79,7 @@ class NotebookPostgres:
     ) -> None:
         self._rows = EntryRows(database, owner=owner, journal=JOURNAL, clock=clock)
         self._clock = clock
-        self._author, _, address = author.partition(" <")
-        self._address = address.removesuffix(">")
+        self._author = author
 
     def write(
         self, message: CommitMessage, *, at: datetime, overview: str | None, base_version: str
@@ -149,7 +153,7 @@ class NotebookPostgres:
             if not pairs:
                 raise no_section(old, self._current_name(conn, old))
             for before, after in pairs:
-                for name in ("rename_entries", "rename_overviews", "add_move"):
+                for name in _RENAMING:
                     self._rows.ask(conn, name, old=before, new=after)
         return SectionMoves(pairs, ())
 
@@ -227,6 +231,54 @@ class NotebookPostgres:
         with self._rows.reading() as conn:
             return next(iter(self._lines(conn, "successors", id=entry_id)), None)
 
+    def find_former(self, entry_id: str) -> EntryLine | None:
+        """The entry with an id, or the one whose place it had taken; see the port."""
+        with self._rows.reading() as conn:
+            return next(iter(self._lines(conn, "shown", "held_before", id=entry_id)), None)
+
+    def find_around(self, section: str, entry_id: str) -> tuple[EntryLine | None, EntryLine | None]:
+        """The entries before and after one; see the port."""
+        asked = {"section": section, "id": entry_id}
+        with self._rows.reading() as conn:
+            before = self._lines(conn, "shown", "before", **asked)
+            behind = self._lines(conn, "shown", "behind", **asked)
+        return next(iter(before), None), next(iter(behind), None)
+
+    def read_dated(self, sections: Sequence[str] | None) -> list[DatedOverview]:
+        """The overviews of some sections as they are now; see the port."""
+        with self._rows.reading() as conn:
+            rows = self._ask(
+                conn, "current", sections=None if sections is None else Texts(sections)
+            )
+        return [
+            DatedOverview(section=name, text=body, at=_utc(at), written=_utc(written))
+            for name, body, at, written in rows
+        ]
+
+    def read_placed(self, names: Sequence[str]) -> list[PlacedEntry]:
+        """Those of some entries that there are; see the port."""
+        ids = Texts([name.rpartition("#")[2] for name in names])
+        with self._rows.reading() as conn:
+            return self._placed(conn, "of_refs", ids=ids, names=Texts(names))
+
+    def list_placed(self, after: int, limit: int) -> list[PlacedEntry]:
+        """The first of those after a place; see the port."""
+        with self._rows.reading() as conn:
+            return self._placed(conn, "next_places", after=after, limit=limit)
+
+    def mark(self) -> str:
+        """A token that changes with every change; reads the outbox alone."""
+        return self._rows.mark()
+
+    def changed_since(self, mark: str | None) -> list[str] | None:
+        """What changed after a mark; see the port."""
+        return self._rows.changed_since(mark)
+
+    def overviews_left_by(self, section: str, entry_ids: Sequence[str]) -> Mapping[str, str]:
+        """The overview of a section as each of some of its entries left it; see the port."""
+        with self._rows.reading() as conn:
+            return dict(self._ask(conn, "left_by", section=section, ids=Texts(entry_ids)))
+
     def list_expired_successors(self, entry_id: str) -> Sequence[str]:
         """The ids of those that took the place of one, and have expired; see the port."""
         with self._rows.reading() as conn:
@@ -274,21 +326,38 @@ class NotebookPostgres:
                 )
         return tuple(found.values())
 
-    def forget(self, entry_ids: Sequence[str], cut: Callable[[str], str]) -> Mapping[str, int]:
-        """Remove entries, and what `cut` takes out of every version; see the port."""
-        versions = 0
+    def drop_context(self, entry_id: str) -> None:
+        """Take the work context out of an entry; see the port."""
+        with self._writing() as conn:
+            if (found := self._find_entry(conn, entry_id)) is not None:
+                more = _row_of(replace(found, work_context="")).more
+                self._rows.ask(conn, "alter_more", id=entry_id, more=more)
+
+    def forget(self, entry_ids: Sequence[str]) -> None:
+        """Remove entries; see the port."""
         with self._writing() as conn:
             for entry_id in entry_ids:
                 self._rows.ask(conn, "relink", id=entry_id)
                 self._rows.ask(conn, "unname", id=entry_id)
             self._rows.delete(conn, entry_ids)
-            for section, number, body in self._ask(conn, "all_versions"):
-                left = cut(body)
+
+    def erase_versions(
+        self, sections: Sequence[str], cut: Callable[[str], str], *, current: bool
+    ) -> int:
+        """Erase a text from what overviews are and were; see the port."""
+        changed = 0
+        with self._writing() as conn:
+            for section in sections:
+                changed += len(self._ask(conn, "drop_versions", section=section))
+                ((after,),) = self._ask(conn, "last_place")
+                self._add_version(conn, section, "", entry_id="", after=after)
+            for section, number, body, is_current in self._ask(conn, "all_versions"):
+                left = cut(body) if current or not is_current else body
                 if left != body:
-                    versions += 1
+                    changed += 1
                     given = {"section": section, "number": number, **_overview_columns(left)}
                     self._rows.ask(conn, "alter_version", **given)
-        return {"entries": len(entry_ids), "versions": versions}
+        return changed
 
     def _set_end(self, conn: Connection, message: CommitMessage) -> None:
         if (found := set_end_of(message)) is not None:
@@ -297,11 +366,14 @@ class NotebookPostgres:
                 self._rows.ask(conn, "drop_end", id=entry_id)
             else:
                 self._rows.ask(conn, "put_end", id=entry_id, expires=expires)
+            self._rows.ask(conn, "note_end", id=entry_id)
 
     def _entry_of(self, message: CommitMessage, at: datetime) -> NotebookEntry:
         """The entry that a message is to be."""
         at = at.astimezone(UTC).replace(microsecond=0)
         written = written_of(message)
+        member = author_at_work()
+        author, _, address = (person_of(member) if member else self._author).rpartition(" <")
         return NotebookEntry(
             section=message.section,
             id=message.entry_id,
@@ -310,8 +382,8 @@ class NotebookPostgres:
             summary=message.summary,
             text=message.text,
             work_context=message.work_context,
-            author=self._author,
-            address=self._address,
+            author=author,
+            address=address.removesuffix(">"),
             supersedes=message.supersedes,
             written=None if written == at else written,
             expires=own_end(message),
@@ -359,6 +431,13 @@ class NotebookPostgres:
     def _lines(self, conn: Connection, *rest: str, **asked: object) -> list[EntryLine]:
         return [*map(_line, self._ask(conn, "line", *rest, **asked))]
 
+    def _placed(self, conn: Connection, *rest: str, **asked: object) -> list[PlacedEntry]:
+        rows = self._ask(conn, "with_former", "shown", *rest, **asked)
+        return [
+            PlacedEntry(entry=_entry(row), place=place, former=former or "")
+            for *row, place, former in rows
+        ]
+
     def _ask(self, conn: Connection, *names: str, **asked: object) -> list[tuple[Any, ...]]:
         return self._rows.ask(conn, *names, **asked).fetchall()
 
@@ -399,7 +478,7 @@ def _overview_columns(text: str) -> dict[str, object]:
     return {"body": text, "version": version_of(text), "links": Texts(_targets(links_of(text)))}
 
 
-def _entry(row: tuple[Any, ...]) -> NotebookEntry:
+def _entry(row: Sequence[Any]) -> NotebookEntry:
     entry_id, section, at, more, expires, written, body, supersedes = row
     return NotebookEntry(
         section=section,

@@ -4,7 +4,7 @@
 -- Entries in a list, with their place, whether or not they have expired.
 SELECT e.id, e.scope, e.at, e.more, t.expires_at, e.place, e.written_at
 FROM cp_entries AS e LEFT JOIN wb_times AS t
-    ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.id
+    ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.scope || '#' || e.id
 WHERE e.user_id = %(owner)s AND e.journal = 'notebook';
 
 -- name: shown
@@ -29,8 +29,89 @@ ORDER BY e.place LIMIT 50;
 -- An entry, also where it has expired.
 SELECT e.id, e.scope, e.at, e.more, t.expires_at, e.written_at, e.body, e.supersedes
 FROM cp_entries AS e LEFT JOIN wb_times AS t
-    ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.id
+    ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.scope || '#' || e.id
 WHERE e.user_id = %(owner)s AND e.journal = 'notebook' AND e.id = %(id)s;
+
+-- name: of_refs
+-- Appended to a reading: those of some `section#id`, by their ids and names.
+AND e.id = ANY (%(ids)s::text[]) AND e.scope || '#' || e.id = ANY (%(names)s::text[]);
+
+-- name: next_places
+-- Appended to a reading: the first of those after a place.
+AND e.place > %(after)s ORDER BY e.place LIMIT %(limit)s;
+
+-- name: with_former
+-- An entry whole, with its place and `section#id` of what it replaced; where that has expired, of the one whose
+-- place that had taken, and so on.
+SELECT e.id, e.scope, e.at, e.more, t.expires_at, e.written_at, e.body, e.supersedes, e.place, former.name
+FROM cp_entries AS e LEFT JOIN wb_times AS t
+    ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.scope || '#' || e.id
+LEFT JOIN LATERAL (
+    WITH RECURSIVE before (id) AS (
+        SELECT e.supersedes WHERE e.supersedes <> ''
+        UNION
+        SELECT gone.supersedes FROM before
+        JOIN cp_entries AS gone ON gone.user_id = %(owner)s AND gone.journal = 'notebook' AND gone.id = before.id
+        JOIN wb_times AS ends ON ends.user_id = %(owner)s AND ends.kind = 'notebook'
+            AND ends.ref_id = gone.scope || '#' || gone.id AND ends.expires_at <= %(now)s::timestamptz
+        WHERE gone.supersedes <> '')
+    SELECT old.scope || '#' || old.id AS name FROM before
+    JOIN cp_entries AS old ON old.user_id = %(owner)s AND old.journal = 'notebook' AND old.id = before.id
+    WHERE NOT EXISTS (SELECT FROM wb_times AS ends WHERE ends.user_id = %(owner)s AND ends.kind = 'notebook'
+        AND ends.ref_id = old.scope || '#' || old.id AND ends.expires_at <= %(now)s::timestamptz)
+    ORDER BY old.place LIMIT 1
+) AS former ON true
+WHERE e.user_id = %(owner)s AND e.journal = 'notebook';
+
+-- name: held_before
+-- Appended to a reading: an entry; where it has expired, the one whose place it had taken, and so on.
+AND e.id IN (
+    WITH RECURSIVE before (id) AS (
+        SELECT %(id)s::text COLLATE "C"
+        UNION
+        SELECT gone.supersedes FROM before
+        JOIN cp_entries AS gone ON gone.user_id = %(owner)s AND gone.journal = 'notebook' AND gone.id = before.id
+        JOIN wb_times AS ends ON ends.user_id = %(owner)s AND ends.kind = 'notebook'
+            AND ends.ref_id = gone.scope || '#' || gone.id AND ends.expires_at <= %(now)s::timestamptz
+        WHERE gone.supersedes <> '')
+    SELECT id FROM before
+) ORDER BY e.place LIMIT 1;
+
+-- name: before
+-- Appended to a reading: the one before an entry in the order of its section.
+AND e.scope = %(section)s AND (e.at, e.place) < (SELECT own.at, own.place FROM cp_entries AS own
+    WHERE own.user_id = %(owner)s AND own.journal = 'notebook' AND own.id = %(id)s)
+ORDER BY e.at DESC, e.place DESC LIMIT 1;
+
+-- name: behind
+-- Appended to a reading: the one after it.
+AND e.scope = %(section)s AND (e.at, e.place) > (SELECT own.at, own.place FROM cp_entries AS own
+    WHERE own.user_id = %(owner)s AND own.journal = 'notebook' AND own.id = %(id)s)
+ORDER BY e.at, e.place LIMIT 1;
+
+-- name: current
+-- The current overviews of some sections, or of all where none are named, with when the newest entry of each was
+-- and when it was last written to.
+SELECT o.section, o.body, coalesce(newest.at, o.written_at), greatest(newest.written_at, o.written_at)
+FROM (
+    SELECT DISTINCT ON (section) section, body, written_at FROM cp_overviews
+    WHERE user_id = %(owner)s
+        AND (%(sections)s::text[] IS NULL OR section = ANY (%(sections)s::text[]))
+    ORDER BY section, number DESC
+) AS o CROSS JOIN LATERAL (
+    SELECT max(e.at) AS at, max(e.written_at) AS written_at FROM cp_entries AS e
+    WHERE e.user_id = %(owner)s AND e.journal = 'notebook' AND e.scope = o.section
+) AS newest;
+
+-- name: left_by
+-- The overview of a section as each of some entries left it.
+SELECT e.id, coalesce((
+    SELECT o.body FROM cp_overviews AS o
+    WHERE o.user_id = e.user_id AND o.section = %(section)s
+        AND (o.after < e.place OR (o.after = e.place AND o.entry_id = e.id))
+    ORDER BY o.number DESC LIMIT 1), '')
+FROM cp_entries AS e
+WHERE e.user_id = %(owner)s AND e.journal = 'notebook' AND e.id = ANY (%(ids)s::text[]);
 
 -- name: linking
 -- Appended to a reading: those that link to one of some targets, newest first.
@@ -48,7 +129,7 @@ WHERE o.user_id = %(owner)s AND o.links && %(targets)s::text[] AND NOT EXISTS (
 -- How many entries each section ever had, how many of them have expired, and when the newest was.
 SELECT e.scope, count(*), count(*) FILTER (WHERE t.expires_at <= %(now)s::timestamptz), max(e.at)
 FROM cp_entries AS e LEFT JOIN wb_times AS t
-    ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.id
+    ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.scope || '#' || e.id
 WHERE e.user_id = %(owner)s AND e.journal = 'notebook'
     AND (%(section)s::text IS NULL OR e.scope = %(section)s::text)
 GROUP BY e.scope;
@@ -83,9 +164,13 @@ WHERE own.user_id = %(owner)s AND own.section = %(section)s AND own.entry_id = %
 ORDER BY own.number LIMIT 1;
 
 -- name: all_versions
--- Every version of every overview, which nobody else changes until the end.
-SELECT section, number, body FROM cp_overviews WHERE user_id = %(owner)s
-ORDER BY section, number FOR UPDATE;
+-- Every version of every overview, and whether it is the current one.
+SELECT section, number, body, number = max(number) OVER (PARTITION BY section)
+FROM cp_overviews WHERE user_id = %(owner)s ORDER BY section, number;
+
+-- name: drop_versions
+-- All that an overview is and was leaves.
+DELETE FROM cp_overviews WHERE user_id = %(owner)s AND section = %(section)s RETURNING number;
 
 -- name: alter_version
 -- A version with another text.
@@ -110,13 +195,39 @@ SELECT coalesce(max(place), 0) FROM cp_entries WHERE user_id = %(owner)s AND jou
 -- name: put_end
 -- When an entry expires.
 INSERT INTO wb_times (user_id, kind, ref_id, expires_at)
-VALUES (%(owner)s, 'notebook', %(id)s, %(expires)s)
+SELECT e.user_id, e.journal, e.scope || '#' || e.id, %(expires)s::timestamptz FROM cp_entries AS e
+WHERE e.user_id = %(owner)s AND e.journal = 'notebook' AND e.id = %(id)s
 ON CONFLICT (user_id, kind, ref_id) DO UPDATE SET expires_at = excluded.expires_at;
 
 -- name: drop_end
 -- An entry expires no more.
-UPDATE wb_times SET expires_at = NULL
-WHERE user_id = %(owner)s AND kind = 'notebook' AND ref_id = %(id)s;
+UPDATE wb_times AS t SET expires_at = NULL FROM cp_entries AS e
+WHERE e.user_id = %(owner)s AND e.journal = 'notebook' AND e.id = %(id)s
+    AND t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.scope || '#' || e.id;
+
+-- name: note_end
+-- An entry whose end is set, and what took its place or that of one after it, are filed once more: some may be
+-- shown again, or have replaced another.
+WITH RECURSIVE later (id) AS (
+    SELECT %(id)s::text COLLATE "C"
+    UNION
+    SELECT next.id FROM later JOIN cp_entries AS next ON next.user_id = %(owner)s
+        AND next.journal = 'notebook' AND next.supersedes = later.id AND next.supersedes <> ''
+)
+UPDATE cp_entries SET supersedes = supersedes
+WHERE user_id = %(owner)s AND journal = 'notebook' AND id IN (SELECT id FROM later);
+
+-- name: rename_times
+-- The times of a section's entries, before it is renamed.
+UPDATE wb_times SET ref_id = %(new)s || substr(ref_id, length(%(old)s) + 1)
+WHERE user_id = %(owner)s AND kind = 'notebook' AND starts_with(ref_id, %(old)s || '#');
+
+-- name: note_renamed
+-- What took the place of an entry of a section that was renamed names it otherwise.
+UPDATE cp_entries AS later SET supersedes = later.supersedes FROM cp_entries AS moved
+WHERE moved.user_id = %(owner)s AND moved.journal = 'notebook' AND moved.scope = %(new)s
+    AND later.user_id = moved.user_id AND later.journal = moved.journal AND later.supersedes <> ''
+    AND later.supersedes = moved.id AND later.scope <> %(new)s;
 
 -- name: rename_entries
 -- The entries of a section that is renamed.
@@ -146,7 +257,7 @@ AND e.id IN (
         JOIN cp_entries AS next ON next.user_id = %(owner)s AND next.journal = 'notebook'
             AND next.supersedes = later.id AND next.supersedes <> ''
         LEFT JOIN wb_times AS ends ON ends.user_id = %(owner)s AND ends.kind = 'notebook'
-            AND ends.ref_id = next.id
+            AND ends.ref_id = next.scope || '#' || next.id
         WHERE later.is_open)
     SELECT id FROM later WHERE NOT is_open
 ) ORDER BY e.at DESC, e.place DESC;
@@ -162,7 +273,7 @@ WITH RECURSIVE held AS (
     SELECT e.id, e.scope, e.at, e.place, e.written_at, e.supersedes,
         coalesce(t.expires_at <= %(now)s::timestamptz, false) AS is_over
     FROM cp_entries AS e LEFT JOIN wb_times AS t
-        ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.id
+        ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.scope || '#' || e.id
     WHERE e.user_id = %(owner)s AND e.journal = 'notebook'
 ), taken (former, later) AS (
     SELECT supersedes, id FROM held WHERE supersedes <> '' AND NOT is_over
@@ -174,6 +285,11 @@ SELECT old.id, old.scope, old.at, old.place, new.id, new.scope, new.at, new.plac
 FROM taken JOIN held AS old ON old.id = taken.former JOIN held AS new ON new.id = taken.later
 WHERE NOT old.is_over
 ORDER BY new.at DESC, new.place DESC;
+
+-- name: alter_more
+-- An entry with other facts beside its text.
+UPDATE cp_entries SET more = %(more)s
+WHERE user_id = %(owner)s AND journal = 'notebook' AND id = %(id)s;
 
 -- name: relink
 -- What replaced one that leaves is linked to what that one had replaced.

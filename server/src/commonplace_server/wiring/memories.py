@@ -15,6 +15,8 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Problem
 from commonplace.journals.chronicle import event
+from commonplace.journals.notebook.format import DEFAULT_AUTHOR, JOURNAL
+from commonplace.journals.notebook.shared import SharedNotebook
 from commonplace.journals.private import source
 from commonplace_server.index import index
 from commonplace_server.index.merged import MergedIndex
@@ -27,6 +29,7 @@ from commonplace_server.records.times import MemoryTimes
 from commonplace_server.records.upkeep import MemoryUpkeep
 from commonplace_server.store import entries
 from commonplace_server.store.chronicle import ChroniclePostgres
+from commonplace_server.store.notebook import NotebookPostgres
 from commonplace_server.store.private import PrivatePostgres
 from commonplace_server.store.source import SharedSource
 from commonplace_server.wiring.schema import check_database, check_worker
@@ -91,6 +94,16 @@ class PostgresMemories:
     def private_source(self, store: PrivatePostgres) -> SharedSource:
         """What follows them likewise."""
         return _source_of_private(store)
+
+    def notebook_of(self, owner: str, clock: Clock, author: str | None) -> NotebookPostgres:
+        """The sections and entries of one user's notebook."""
+        return NotebookPostgres(
+            self._database, owner=owner, clock=clock, author=author or DEFAULT_AUTHOR
+        )
+
+    def notebook_source(self, notebook: SharedNotebook) -> SharedSource:
+        """What follows it likewise."""
+        return _source_of_notebook(notebook)
 
     def times_of(self, owner: str, column: TimeColumn, journals: Sequence[str]) -> MemoryTimes:
         """What keeps such times of a user's entries, for every server of the database."""
@@ -174,10 +187,12 @@ def others_of(
     database: Postgres, owner: str, clock: Clock, shared: ProcessContext
 ) -> Mapping[str, ReadsDocs]:
     """What reads a user's entries of the journals beside memory, for the index."""
-    chronicle = ChroniclePostgres(database, owner=owner, clock=clock)
+    zone = shared.settings.timezone
+    pages = NotebookPostgres(database, owner=owner, clock=clock)
     sources = (
-        _source_of_chronicle(chronicle, shared.settings.timezone),
+        _source_of_chronicle(ChroniclePostgres(database, owner=owner, clock=clock), zone),
         _source_of_private(private_store(database, owner, clock, shared)),
+        _source_of_notebook(SharedNotebook(pages, owner=owner, zone=zone, clock=clock)),
     )
     return {each.name: each.docs_of for each in sources}
 
@@ -188,6 +203,10 @@ def _source_of_chronicle(store: ChroniclePostgres, zone: tzinfo) -> SharedSource
 
 def _source_of_private(store: PrivatePostgres) -> SharedSource:
     return SharedSource(source.JOURNAL, store, partial(source.doc_of, zone=store.zone))
+
+
+def _source_of_notebook(notebook: SharedNotebook) -> SharedSource:
+    return SharedSource(JOURNAL, notebook, lambda doc: doc)
 
 
 @contextmanager

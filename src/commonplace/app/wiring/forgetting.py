@@ -77,7 +77,8 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         """What lies in a database; see the port."""
         if not self._has_database:
             return []
-        shared = [each.entries() for each in (self.chronicle, self.private) if each.is_shared]
+        journals = (self.chronicle, self.private, self.notebook)
+        shared = [each.entries() for each in journals if each.is_shared]
         return [*filter(None, [self.memory.whole_source()]), *chain.from_iterable(shared)]
 
     @property
@@ -160,15 +161,25 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         root = self.private.files.copies.root_of(scope) if place == scope else None
         return place if root is None else str(root.path.parent)
 
+    @property
+    def keeps_history(self) -> bool:
+        """Whether git keeps the notebook; see the port."""
+        return not self.notebook.is_shared
+
+    def erase_versions(
+        self, sections: Sequence[str], cut: Callable[[str], str], *, current: bool
+    ) -> None:
+        """Erase a text from what a database keeps of overviews; see the port."""
+        self.notebook.shared.erase_versions(sections, cut, current=current)
+
     def history(self) -> NotebookHistory:
         """What rewrites the notebook's history; see the port."""
-        return NotebookHistory(self.notebook.journal)
+        return NotebookHistory(self.notebook.repository)
 
     def repository(self) -> GitRepository | None:
         """The notebook's; see the port."""
-        if not self.notebook.is_there() or not self.notebook.journal.exists:
-            return None
-        return self.notebook.journal.repo
+        in_git = self.notebook.journal.in_git if self.notebook.is_there() else None
+        return in_git.repo if in_git is not None and in_git.exists else None
 
     def _copies(self) -> Iterator[str]:
         """The newest copies, a sentence each; none for an owner who may not see paths."""

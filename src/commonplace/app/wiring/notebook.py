@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from commonplace.app.cached import locked_cached_property
+from commonplace.app.cached import at_first_use, locked_cached_property
 from commonplace.app.owner_context import lazy_source
+from commonplace.app.wiring.memory.wiring import shared_of
 from commonplace.core.digest import sha256_hex
 from commonplace.core.files import may_exist
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.app.owner_context import OwnerContext
+    from commonplace.app.owner_context import OwnerContext, SearchStack
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.values import Finding
     from commonplace.journals.notebook.journal import NotebookJournal
+    from commonplace.journals.notebook.shared import SharedNotebook
+    from commonplace.search.filing.filing import Filing
+    from commonplace.search.filing.port import FilingPort
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.notebook.ends import NotebookEnds
     from commonplace.verbs.notebook.service import NotebookService
@@ -36,9 +40,43 @@ class NotebookWiring:
         self.wiring = context.wiring
         self._folder = context.settings.notebook.path or context.folder / "notebook"
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether it lies in a database that servers share."""
+        context = self._context
+        return self.name in context.shared.journals_in_database(context.settings.owner)
+
     @locked_cached_property
-    def journal(self) -> NotebookJournal:
-        """The notebook of this owner, there or not."""
+    def journal(self) -> NotebookJournal | SharedNotebook:
+        """The notebook of this owner, wherever it lies; there or not. Raises: Unavailable."""
+        return self.shared if self.is_shared else self.repository
+
+    @locked_cached_property
+    def shared(self) -> SharedNotebook:
+        """The notebook of this owner in the database. Raises: Unavailable."""
+        from commonplace.journals.notebook.shared import SharedNotebook
+
+        context, settings = self._context, self._context.settings
+        store = shared_of(context.shared).notebook_of(
+            settings.owner, context.clock, settings.notebook.author
+        )
+        return SharedNotebook(
+            store,
+            owner=settings.owner,
+            zone=settings.timezone,
+            clock=context.clock,
+            screen=context.shared.screen,
+        )
+
+    @locked_cached_property
+    def shared_stack(self) -> SearchStack[FilingPort] | None:
+        """What files and finds its texts in the database; None where they lie in a repository."""
+        context = self._context
+        return shared_of(context.shared).of_owner(context) if self.is_shared else None
+
+    @locked_cached_property
+    def repository(self) -> NotebookJournal:
+        """The notebook of this owner in a git repository, there or not."""
         from commonplace.journals.notebook.journal import NotebookJournal
 
         context, settings, folder = self._context, self._context.settings, self._folder
@@ -61,6 +99,7 @@ class NotebookWiring:
     @locked_cached_property
     def _service(self) -> NotebookService:
         from commonplace.search import policy
+        from commonplace.search.two_questions import TwoQuestionFinder
         from commonplace.verbs.notebook.service import NotebookService
 
         context, settings = self._context, self._context.settings
@@ -71,10 +110,15 @@ class NotebookWiring:
             "minimum_salience": settings.notebook.minimum_salience,
         }
         least, most = settings.notebook.min_score, settings.notebook.max_results
+        filing, finder = context.service_filing, at_first_use(lambda: context.two_question_finder)
+        if stack := self.shared_stack:
+            filing = cast("Filing", context.observed(lambda: stack.filing))
+            over = context.finder_over(stack.index, stack.filing)
+            finder = TwoQuestionFinder(finder=over, encoder=context.encoder)
         return NotebookService(
             notebook=self.journal,
-            filing=lambda: context.service_filing,
-            finder=lambda: context.two_question_finder,
+            filing=lambda: filing,
+            finder=lambda: finder,
             clock=context.clock,
             zone=settings.timezone,
             weights=policy.TwoQuestionWeights(**{k: x for k, x in asked.items() if x is not None}),
@@ -110,8 +154,8 @@ class NotebookWiring:
         return NotebookService.toolset(self.service)
 
     def is_there(self) -> bool:
-        """Whether there may be one: without one this costs a look at one folder."""
-        return may_exist(self._folder)
+        """Whether there may be one: in a repository this costs a look at one folder."""
+        return self.is_shared or may_exist(self._folder)
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
@@ -135,34 +179,41 @@ class NotebookWiring:
         """What exports and imports the journal."""
         from commonplace.journals.notebook.portable import PortableNotebook
 
-        return PortableNotebook(self.journal)
+        return None if self.is_shared else PortableNotebook(self.repository)
 
     def sources(self) -> Sequence[Source]:
-        """What the index follows, even if it is made while a server runs."""
+        """What the index on this machine follows; one in a database has an outbox."""
+        return () if self.is_shared else self.entries()
+
+    def entries(self) -> Sequence[Source]:
+        """What the timeline and forgetting follow, even if it is made while a server runs."""
         return [lazy_source(self, self._source)]
 
     def _source(self) -> Source:
         from commonplace.journals.notebook.source import NotebookSource
 
-        return NotebookSource(self.journal, note_ends=self.ends.note)
+        if self.is_shared:
+            return shared_of(self._context.shared).notebook_source(self.shared)
+        return NotebookSource(self.repository, note_ends=self.ends.note)
 
     def problems(self) -> Iterator[Finding]:
         """Where the notebook lies, and what is wrong with it now; changes nothing."""
         from commonplace.journals.notebook.repair import find_problems, held_expired
 
-        if self.is_there():
-            yield f"{self.journal.folder}{'' if self.journal.exists else ', not made yet'}"
-            yield from find_problems(self.journal)
-            if self.journal.exists:
-                yield from held_expired(self.journal)
+        if self.is_there() and not self.is_shared:
+            found = self.repository
+            yield f"{found.folder}{'' if found.exists else ', not made yet'}"
+            yield from find_problems(found)
+            if found.exists:
+                yield from held_expired(found)
 
     def repair(self) -> list[str]:
         """Repair what can be repaired; a sentence for each repair. Raises: Unavailable, Denied."""
         from commonplace.journals.notebook.repair import repair
 
-        return repair(self.journal) if self.is_there() else []
+        return repair(self.repository) if self.is_there() and not self.is_shared else []
 
     def close(self) -> None:
         """Close the ledger."""
-        if "journal" in self.__dict__:
-            self.journal.close()
+        if "repository" in self.__dict__:
+            self.repository.close()

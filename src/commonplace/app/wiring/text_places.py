@@ -125,7 +125,7 @@ def _of_chronicle(owner: TextOwner) -> Iterator[Path]:
 
 
 def _of_notebook(owner: TextOwner) -> Iterator[Path]:
-    folder = owner.notebook.journal.folder
+    folder = owner.notebook.repository.folder
     yield folder
     yield folder.with_name(f"{folder.name}.importing")
 
@@ -152,7 +152,7 @@ def _beside_places(owner: TextOwner) -> Iterator[Path]:
     yield owner.private.files.roots[0].path.parent
     with suppress(CommonplaceError):
         yield owner.chronicle.journal.path.parent
-    yield owner.notebook.journal.folder.parent
+    yield owner.notebook.repository.folder.parent
 
 
 def _killed_copies(owner: TextOwner) -> Iterator[TextLeftover]:

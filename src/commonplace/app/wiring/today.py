@@ -88,7 +88,7 @@ class TodayWiring(Struct, frozen=True, kw_only=True):
         """The sections that wait; none where the notebook cannot be read: `doctor` says why."""
         if self.notebook.is_there():
             with suppress(CommonplaceError):
-                return [x.section for x in self.notebook.service().clashes().list_open()]
+                return [x.section for x in self.notebook.service().list_clashes()]
         return ()
 
     def _gone(self) -> Sequence[str]:

@@ -77,7 +77,7 @@ def _left(folder: str) -> str:
 
     before = App(read_settings(cwd=working_folder(), home=home_folder()), user_home=home_folder())
     try:
-        past = before.notebook.journal
+        past = before.notebook.repository
         return str(past.folder) if past.exists and str(past.folder) != folder else ""
     finally:
         before.close()

@@ -172,12 +172,12 @@ def _note(failed: list[tuple[str, Problem]] | None, part: str, exc: CommonplaceE
 
 def _in_history(app: App) -> Iterator[Problem]:
     """The commits of the notebook, of every branch, that hold a secret."""
-    if not app.notebook.is_there():
+    if app.notebook.is_shared or not app.notebook.is_there():
         return
     found: dict[str, None] = {}
     hashes: list[str] = []
     try:
-        repo = app.notebook.journal.repo
+        repo = app.notebook.repository.repo
         yield from _in_tags(app, repo)
         # Of a merge, as a stash is one too, what it has of its own.
         log = ["log", "--all", "-p", "--cc", "--no-color", "--no-ext-diff", "--no-textconv"]

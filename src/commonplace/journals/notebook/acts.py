@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.redact import Screen
+    from commonplace.core.values import Replacement
     from commonplace.journals.notebook.format import NotebookEntry
     from commonplace.journals.notebook.names import SectionAddress
     from commonplace.journals.notebook.ports import WritesNotebook
@@ -86,9 +87,53 @@ class NotebookActs(ABC):
     def read_section(self, section: str) -> Section:
         """A section's overview, as it is now."""
 
+    @property
     @abstractmethod
-    def _find_successor(self, entry_id: str) -> EntryLine | None:
+    def exists(self) -> bool:
+        """Whether there is one to be read."""
+
+    @abstractmethod
+    def catch_up(self) -> object:
+        """Read what others wrote since, where it is not read each time."""
+
+    @abstractmethod
+    def list_by_id(self, entry_id: str) -> list[EntryLine]:
+        """The entry with an id, also where it has expired; one by hand is of several sections.
+
+        In git also one that other branches alone hold.
+        """
+
+    @abstractmethod
+    def find_successor(self, entry_id: str) -> EntryLine | None:
         """The entry that took the place of one, the newest of several."""
+
+    @abstractmethod
+    def find_former(self, entry_id: str) -> EntryLine | None:
+        """The entry that another names as replaced; None for none, and for an empty id.
+
+        Where it has expired, the one whose place it had taken.
+        """
+
+    @abstractmethod
+    def find_around(self, entry: NotebookEntry) -> tuple[EntryLine | None, EntryLine | None]:
+        """The entries before and after one, in its section."""
+
+    @abstractmethod
+    def list_replaced_since(
+        self, section: str, *, before: datetime | None = None
+    ) -> tuple[Replacement, ...]:
+        """Entries of a section that were replaced since its overview was written, newest first.
+
+        before: Only what was written before counts; None for all. Never raises.
+        """
+
+    @abstractmethod
+    def overview_at(self, section: str) -> datetime:
+        """As old as a section's overview counts: when its newest entry was."""
+
+    @abstractmethod
+    def overviews_left_by(self, section: str, lines: Sequence[EntryLine]) -> list[str]:
+        """The overview of a section as each of some of its entries left it."""
 
     @abstractmethod
     def _list_expired_successors(self, entry_id: str) -> Sequence[str]:
@@ -180,7 +225,7 @@ class NotebookActs(ABC):
         """
         old = _own(self.read_entry(address))
         text, context = apart_from_context(self.screen(text), work_context or "")
-        known = self._find_successor(old.id)
+        known = self.find_successor(old.id)
         # One whose successors have expired may be replaced again.
         key = " ".join(["supersedes", old.id, *self._list_expired_successors(old.id)])
         written = self.write(
@@ -220,7 +265,7 @@ class NotebookActs(ABC):
         Raises: also Conflict where another entry has taken its place, or the overview was changed.
         """
         found = _own(self.read_entry(address))
-        if later := self._find_successor(found.id):
+        if later := self.find_successor(found.id):
             raise Conflict(
                 f"{found.ref} was replaced since by {later.ref}.",
                 hint=f"Read that one: `commonplace open {later.ref}`.",

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Invalid
+from commonplace.core.owner_folders import owner_folder
 from commonplace.core.text import first_words, well_formed
 from commonplace.core.values import BRANCH_TAG
 from commonplace.journals.notebook.names import SUFFIX, file_of, find_section
@@ -144,6 +145,12 @@ class NotebookEntry(Struct, frozen=True, kw_only=True):
 def ref_of(section: str, entry_id: str = "") -> str:
     """The ref of a section's overview, or of one of its entries."""
     return f"{JOURNAL}:{section}#{entry_id}" if entry_id else f"{JOURNAL}:{section}"
+
+
+def person_of(member: str) -> str:
+    """A member of a space as the author of an entry: `Name <address>`."""
+    folder = owner_folder(member)  # whose name holds no sign that git reads
+    return f"{member if member.strip('<> ') else folder} <{folder}@localhost>"
 
 
 def branch_tags(branches: Sequence[str]) -> tuple[str, ...]:

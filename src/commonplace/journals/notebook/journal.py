@@ -12,7 +12,6 @@ import threading
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.owner_folders import owner_folder
 from commonplace.core.redact import Screen
 from commonplace.core.spaces import author_at_work
 from commonplace.journals.git.commit import render_person
@@ -21,7 +20,12 @@ from commonplace.journals.git.repo import init_repository
 from commonplace.journals.git.run import LONG_TIMEOUT_S
 from commonplace.journals.notebook.acts import NotebookActs
 from commonplace.journals.notebook.commit_drafts import Signature
-from commonplace.journals.notebook.format import DEFAULT_AUTHOR, parse_file, parse_message
+from commonplace.journals.notebook.format import (
+    DEFAULT_AUTHOR,
+    parse_file,
+    parse_message,
+    person_of,
+)
 from commonplace.journals.notebook.names import file_of
 from commonplace.journals.notebook.reader import NotebookReader
 from commonplace.journals.notebook.write import NotebookWriter
@@ -80,6 +84,11 @@ class NotebookJournal(NotebookReader, NotebookActs):
         self._packing: threading.Thread | None = None
         self._person = ""
 
+    @property
+    def in_git(self) -> NotebookJournal:
+        """This one."""
+        return self
+
     def init(self) -> Path:
         """Make the repository, or take the one that is there as it is; the folder it lies in."""
         return init_repository(self.folder).folder
@@ -88,10 +97,7 @@ class NotebookJournal(NotebookReader, NotebookActs):
         """Who commits, now. Raises: Invalid where the setting cannot be meant."""
         person = self._person
         if member := author_at_work():
-            folder = owner_folder(member)  # whose name holds no sign that git reads
-            person = render_person(
-                f"{member if member.strip('<> ') else folder} <{folder}@localhost>"
-            )
+            person = render_person(person_of(member))
         elif not person:
             person = render_person(self._author or self.repo.identity() or DEFAULT_AUTHOR)
             self._person = person
@@ -136,8 +142,34 @@ class NotebookJournal(NotebookReader, NotebookActs):
         # Two clones that took the same key wrote two entries: a sync kept only one of them.
         return f"{self.owner} {self.repo.clone_id()}"
 
-    def _find_successor(self, entry_id: str) -> EntryLine | None:
+    def catch_up(self) -> None:
+        """Read what the branch holds by now."""
+        self.ledger.catch_up()
+
+    def list_by_id(self, entry_id: str) -> list[EntryLine]:
+        """The entry with an id, of this branch or another; see `NotebookActs`."""
+        return self.ledger.by_id(entry_id) or self.branches.by_id(entry_id)
+
+    def find_successor(self, entry_id: str) -> EntryLine | None:
+        """The entry that took the place of one; see `NotebookActs`."""
         return self.ledger.find_successor(entry_id)
+
+    def find_former(self, entry_id: str) -> EntryLine | None:
+        """The entry that another names as replaced; see `NotebookActs`."""
+        return self.ledger.find_former(entry_id)
+
+    def find_around(self, entry: NotebookEntry) -> tuple[EntryLine | None, EntryLine | None]:
+        """The entries before and after one, in its section."""
+        return self.ledger.around(entry.section, entry.id)
+
+    def overviews_left_by(self, section: str, lines: Sequence[EntryLine]) -> list[str]:
+        """The overview of a section as each entry left it; none under a former name."""
+        found = []
+        for line in lines:
+            (blob,) = self.repo.read_blobs(line.hash, [file_of(section)])
+            is_there = blob is not None and blob.kind == "blob"
+            found.append(parse_file(blob.content).overview if blob and is_there else "")
+        return found
 
     def _list_expired_successors(self, entry_id: str) -> Sequence[str]:
         return self.ledger.list_expired_successors(entry_id)

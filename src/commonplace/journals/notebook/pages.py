@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.values import Replacement
-    from commonplace.journals.notebook.reader import NotebookReader
+    from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.journals.notebook.sections import Backlinks, EntryLine
+    from commonplace.journals.notebook.shared import SharedNotebook
 
 
 class NotebookPages:
@@ -30,13 +31,14 @@ class NotebookPages:
     kinds = (ENTRY, OVERVIEW)
     ref_form = f"{JOURNAL}:<section>#<entry id>"
 
-    def __init__(self, notebook: NotebookReader) -> None:
+    def __init__(self, notebook: NotebookJournal | SharedNotebook) -> None:
         self._notebook = notebook
 
     def place_of(self, scope: str) -> str:
-        """The section's file; empty where there is no notebook."""
+        """The section's file; empty where there is no notebook, or a database keeps it."""
         with suppress(CommonplaceError):
-            return str(self._notebook.repo.folder / file_of(scope))
+            if (in_git := self._notebook.in_git) is not None:
+                return str(in_git.repo.folder / file_of(scope))
         return ""
 
     def read_ref(self, ref: str) -> Page:
@@ -49,7 +51,10 @@ class NotebookPages:
 
         The text is the branch's: no file is read.
         """
-        folder, shown = self._notebook.repo.folder, repr(opening(path, 200))
+        in_git, shown = self._notebook.in_git, repr(opening(path, 200))
+        if in_git is None:
+            raise NotFound(f"{shown} is no file of the notebook.", hint="Go by the section's name.")
+        folder = in_git.repo.folder
         if not PurePath(path).is_relative_to(folder):
             raise Denied(f"{shown} lies outside the notebook.")
         section = find_section(PurePath(path).relative_to(folder).as_posix())
@@ -67,12 +72,11 @@ class NotebookPages:
 
     def _entry(self, address: SectionAddress) -> Page:
         entry = self._notebook.read_entry(address)
-        ledger = self._notebook.ledger
-        before, after = ledger.around(entry.section, entry.id)
-        successor = ledger.find_successor(entry.id)
-        former = ledger.find_former(entry.supersedes)
-        if entry.branches:
-            successor = self._notebook.branches.find_successor(entry.id)
+        before, after = self._notebook.find_around(entry)
+        successor = self._notebook.find_successor(entry.id)
+        former = self._notebook.find_former(entry.supersedes)
+        if entry.branches and (in_git := self._notebook.in_git) is not None:
+            successor = in_git.branches.find_successor(entry.id)
         backlinks = self._notebook.list_backlinks(entry.section, entry)
         return Page(
             ref=entry.ref,

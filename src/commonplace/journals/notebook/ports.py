@@ -5,14 +5,18 @@ Never reads a disk. Git keeps them for one person; a database keeps those of ser
 
 from __future__ import annotations
 
+from datetime import datetime  # noqa: TC003  a struct reads it at run time
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from commonplace.journals.notebook.format import NotebookEntry  # noqa: TC001  likewise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from commonplace.core.values import Replacement
-    from commonplace.journals.notebook.format import CommitMessage, NotebookEntry
+    from commonplace.journals.notebook.format import CommitMessage
     from commonplace.journals.notebook.sections import (
         Backlinks,
         EntryLine,
@@ -22,6 +26,33 @@ if TYPE_CHECKING:
         SectionMoves,
         WrittenEntry,
     )
+
+
+class PlacedEntry(Struct, frozen=True, kw_only=True):
+    """An entry, and where it stands among the others.
+
+    Attributes:
+        place: In the order of their writing.
+        former: `section#id` of what it replaced; empty for nothing.
+    """
+
+    entry: NotebookEntry
+    place: int
+    former: str
+
+
+class DatedOverview(Struct, frozen=True, kw_only=True):
+    """An overview as it is now.
+
+    Attributes:
+        at: When the newest entry of its section was; without one when it was written.
+        written: When the section was last written to.
+    """
+
+    section: str
+    text: str
+    at: datetime
+    written: datetime
 
 
 class WritesNotebook(Protocol):
@@ -105,12 +136,44 @@ class NotebookStore(WritesNotebook, Protocol):
         """What a section is called, and then what it was called before it was moved."""
         ...
 
+    def find_former(self, entry_id: str) -> EntryLine | None:
+        """The entry with an id; where that has expired, the one whose place it had taken."""
+        ...
+
+    def find_around(self, section: str, entry_id: str) -> tuple[EntryLine | None, EntryLine | None]:
+        """The entries before and after one, in the order of its section."""
+        ...
+
     def find_successor(self, entry_id: str) -> EntryLine | None:
         """The entry that took the place of one, the newest of several."""
         ...
 
     def list_expired_successors(self, entry_id: str) -> Sequence[str]:
         """The ids of the entries that took the place of one, and have expired."""
+        ...
+
+    def read_dated(self, sections: Sequence[str] | None) -> list[DatedOverview]:
+        """The overviews of some sections as they are now, blank ones too; None for all."""
+        ...
+
+    def read_placed(self, names: Sequence[str]) -> list[PlacedEntry]:
+        """Those of some entries, by `section#id`, that there are and have not expired."""
+        ...
+
+    def list_placed(self, after: int, limit: int) -> list[PlacedEntry]:
+        """The first of those after a place, in the order of their writing."""
+        ...
+
+    def mark(self) -> str:
+        """A token that changes with every change; reads no text."""
+        ...
+
+    def changed_since(self, mark: str | None) -> list[str] | None:
+        """What changed after a mark, as `section` or `section#id`; None for one that says not."""
+        ...
+
+    def overviews_left_by(self, section: str, entry_ids: Sequence[str]) -> Mapping[str, str]:
+        """The overview of a section as each of some of its entries left it, by their ids."""
         ...
 
     def overviews_around(self, entry: NotebookEntry) -> tuple[str, str]:
@@ -129,9 +192,22 @@ class NotebookStore(WritesNotebook, Protocol):
         """Entries of a section that were replaced since its overview was written, newest first."""
         ...
 
-    def forget(self, entry_ids: Sequence[str], cut: Callable[[str], str]) -> Mapping[str, int]:
-        """Remove entries, and what `cut` takes out of every version of every overview.
+    def drop_context(self, entry_id: str) -> None:
+        """Take the work context out of an entry, for good."""
+        ...
 
-        How many entries and how many versions it took or changed.
+    def forget(self, entry_ids: Sequence[str]) -> None:
+        """Remove entries; what had replaced one replaces what that one had replaced."""
+        ...
+
+    def erase_versions(
+        self, sections: Sequence[str], cut: Callable[[str], str], *, current: bool
+    ) -> int:
+        """Erase a text from what overviews are and were; how many versions changed or went.
+
+        Args:
+            sections: Those whose overviews go, with all that they were before.
+            cut: Takes the text out of what every other overview was before.
+            current: Whether out of what it is now, too.
         """
         ...

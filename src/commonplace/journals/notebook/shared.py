@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.redact import Screen
 from commonplace.journals.notebook.acts import NotebookActs
+from commonplace.journals.notebook.docs import doc_of_entry, doc_of_overview
+from commonplace.journals.notebook.format import JOURNAL
 from commonplace.journals.notebook.names import SectionAddress, parse_address, parse_section
 from commonplace.journals.notebook.sections import (
     MOST_BACKLINKS,
+    EntryLine,
     check_depth,
     check_page,
     find_node,
@@ -25,20 +28,20 @@ from commonplace.journals.notebook.sections import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime, tzinfo
 
-    from commonplace.core.values import Replacement
+    from commonplace.core.values import Doc, Replacement
     from commonplace.journals.notebook.format import NotebookEntry
-    from commonplace.journals.notebook.ports import NotebookStore, WritesNotebook
+    from commonplace.journals.notebook.ports import NotebookStore, PlacedEntry, WritesNotebook
     from commonplace.journals.notebook.sections import (
         Backlinks,
-        EntryLine,
         OverviewVersion,
         Section,
         TocNode,
     )
 
+_AT_ONCE = 200
 _MARK = re.compile(r"[0-9a-f][0-9a-f-]{3,63}")
 _NO_GIT = "The notebook of a served user lies in the server's database, which has no {what}."
 _EXPORT = "Take it out as a repository of your own: `commonplace export`, then import it there."
@@ -50,8 +53,6 @@ class SharedNotebook(NotebookActs):
     What reads it raises Invalid for what no notebook has, NotFound for what this one has not, and
     Unavailable or Denied where the database refuses.
     """
-
-    exists = True
 
     def __init__(
         self,
@@ -66,8 +67,21 @@ class SharedNotebook(NotebookActs):
         self.zone = zone
         self._store = store
 
+    @property
+    def in_git(self) -> None:
+        """None: a database keeps it."""
+        return
+
+    @property
+    def exists(self) -> bool:
+        """Always: it is begun by its first entry."""
+        return True
+
     def close(self) -> None:
         """Nothing is held: the connections are shared by all users."""
+
+    def catch_up(self) -> None:
+        """Nothing: the database is asked each time."""
 
     def read_section(self, section: str) -> Section:
         """A section's overview, as it is now."""
@@ -182,15 +196,81 @@ class SharedNotebook(NotebookActs):
         """What to raise for a section that is not there: it may have been moved."""
         return no_section(name, self._store.current_name(name))
 
-    def forget(
-        self, addresses: Sequence[str | SectionAddress], cut: Callable[[str], str]
-    ) -> Mapping[str, int]:
-        """Remove entries, also those that have expired, and what `cut` takes out of overviews.
+    def list_by_id(self, entry_id: str) -> list[EntryLine]:
+        """The entry with an id; see `NotebookActs`."""
+        found = self._store.find_entry(entry_id)
+        return [] if found is None else [_line_of(found)]
 
-        Every version of every overview goes through `cut`: former ones hold former words. How many
-        `entries` and `versions` that took or changed.
-        """
-        return self._store.forget([self.read_kept_entry(x).id for x in addresses], cut)
+    def find_successor(self, entry_id: str) -> EntryLine | None:
+        """The entry that took the place of one, the newest of several."""
+        return self._store.find_successor(entry_id)
+
+    def find_former(self, entry_id: str) -> EntryLine | None:
+        """The entry that another names as replaced; see `NotebookActs`."""
+        return self._store.find_former(entry_id) if entry_id else None
+
+    def find_around(self, entry: NotebookEntry) -> tuple[EntryLine | None, EntryLine | None]:
+        """The entries before and after one, in its section."""
+        return self._store.find_around(entry.section, entry.id)
+
+    def overview_at(self, section: str) -> datetime:
+        """When a section's newest entry was; of one without any, when it was written."""
+        found = self._store.read_dated([section])
+        return found[0].at if found else self.clock()
+
+    def overviews_left_by(self, section: str, lines: Sequence[EntryLine]) -> list[str]:
+        """The overview of a section as each of some of its entries left it."""
+        found = self._store.overviews_left_by(section, [line.id for line in lines])
+        return [found.get(line.id, "") for line in lines]
+
+    def mark(self) -> str:
+        """A token that changes with every change; reads no text."""
+        return self._store.mark()
+
+    def changed_since(self, mark: str | None) -> list[str] | None:
+        """What changed after a mark, as `section` or `section#id`; None for one that says not."""
+        return self._store.changed_since(mark)
+
+    def get_many(self, identities: Sequence[str]) -> list[Doc]:
+        """What the index holds of those of these `section` and `section#id` that there are."""
+        entries = [each for each in identities if "#" in each]
+        sections = [each for each in identities if "#" not in each]
+        docs = map(self._doc_of, self._store.read_placed(entries) if entries else ())
+        return [*docs, *(self._overviews(sections) if sections else ())]
+
+    def list_all(self) -> Iterator[Doc]:
+        """What the index holds of all entries and overviews; few are held in memory."""
+        after = 0
+        while placed := self._store.list_placed(after, _AT_ONCE):
+            yield from map(self._doc_of, placed)
+            after = placed[-1].place
+        yield from self._overviews(None)
+
+    def _doc_of(self, placed: PlacedEntry) -> Doc:
+        former = f"{JOURNAL}:{placed.former}" if placed.former else ""
+        entry, turn = placed.entry, placed.place
+        return doc_of_entry(entry, section=entry.section, former=former, turn=turn, zone=self.zone)
+
+    def _overviews(self, sections: Sequence[str] | None) -> Iterator[Doc]:
+        for each in self._store.read_dated(sections):
+            if each.text.strip():
+                yield doc_of_overview(
+                    each.section, each.text, at=each.at, written=each.written, zone=self.zone
+                )
+
+    def drop_context(self, address: SectionAddress) -> None:
+        """Take the work context out of an entry, for good."""
+        self._store.drop_context(self.find_line(address).id)
+
+    def forget(self, addresses: Sequence[str | SectionAddress]) -> None:
+        """Remove entries, also those that have expired."""
+        self._store.forget([self.read_kept_entry(x).id for x in addresses])
+
+    def erase_versions(
+        self, sections: Sequence[str], cut: Callable[[str], str], *, current: bool
+    ) -> int:
+        """Erase a text from what overviews are and were; see the port."""
+        return self._store.erase_versions(sections, cut, current=current)
 
     @property
     def _writer(self) -> WritesNotebook:
@@ -202,14 +282,22 @@ class SharedNotebook(NotebookActs):
     def _key_owner(self) -> str:
         return self.owner
 
-    def _find_successor(self, entry_id: str) -> EntryLine | None:
-        return self._store.find_successor(entry_id)
-
     def _list_expired_successors(self, entry_id: str) -> Sequence[str]:
         return self._store.list_expired_successors(entry_id)
 
     def _overviews_around(self, entry: NotebookEntry) -> tuple[str, str]:
         return self._store.overviews_around(entry)
+
+
+def _line_of(entry: NotebookEntry) -> EntryLine:
+    return EntryLine(
+        id=entry.id,
+        section=entry.section,
+        hash=entry.hash,
+        at=entry.at,
+        summary=entry.summary,
+        expires=entry.expires,
+    )
 
 
 def no_git(what: str) -> Invalid:

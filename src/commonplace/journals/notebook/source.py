@@ -9,24 +9,21 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from commonplace.core.clock import local_date, render_date
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist
-from commonplace.core.values import Doc, Drop, Put, superseding_tags
+from commonplace.core.values import Drop, Put, superseding_tags
 from commonplace.journals.git.history import read_history
 from commonplace.journals.git.trees import compare_trees
+from commonplace.journals.notebook.docs import doc_of_entry, doc_of_overview
 from commonplace.journals.notebook.format import (
-    ENTRY,
     JOURNAL,
-    OVERVIEW,
     branch_tags,
     entries_of,
     parse_file,
     parse_message,
     ref_of,
     set_end_of,
-    version_of,
     written_of,
 )
 from commonplace.journals.notebook.names import SectionAddress, file_of, find_section
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from commonplace.core.values import Change, Since
+    from commonplace.core.values import Change, Doc, Since
     from commonplace.journals.git.history import Commit
     from commonplace.journals.notebook.format import NotebookEntry
     from commonplace.journals.notebook.reader import NotebookReader
@@ -286,58 +283,30 @@ class _Commits:
 
 
 def entry_doc(notebook: NotebookReader, entry: NotebookEntry, *, section: str) -> Doc:
-    """What the index holds of an entry: all that was said of it, under the section it is in now."""
+    """What the index holds of an entry, under the section it is in now."""
     former = notebook.ledger.find_former(entry.supersedes)
-    facts = (entry.at.isoformat(), section, entry.author, entry.work_context, entry.summary)
-    tags = superseding_tags(former.ref if former else "")
-    said = "\n".join((*facts, *tags, entry.text))
-    return Doc(
-        ref=ref_of(section, entry.id),
-        journal=JOURNAL,
-        scope=section,
-        kind=ENTRY,
-        at=entry.at,
-        text=entry_text(entry),
-        stamp=sha256_hex(said.encode("utf-8", "replace"))[:16],
-        headings=(entry.work_context,) if entry.work_context else (),
-        tags=tags,
-        author=entry.author_name,
-        dated=render_date(local_date(entry.at, notebook.zone)),
-        written=entry.written,
+    return doc_of_entry(
+        entry,
+        section=section,
+        former=former.ref if former else "",
         turn=notebook.ledger.number_of(entry.id),
+        zone=notebook.zone,
     )
-
-
-def entry_text(entry: NotebookEntry) -> str:
-    """What is searched of an entry: its text, and what summary and context add to it."""
-    flat = " ".join(entry.text.split())
-
-    def adds(line: str) -> bool:
-        return bool(line) and line.removesuffix("...") not in flat
-
-    before = f"{entry.summary}\n\n" if adds(entry.summary) else ""
-    after = f"\n\n{entry.work_context}" if adds(entry.work_context) else ""
-    return f"{before}{entry.text}{after}"
 
 
 def overview_doc(
     notebook: NotebookReader, section: str, text: str, *, written: datetime | None = None
 ) -> Doc:
-    """What the index holds of a section's overview, as old as the section's newest entry.
+    """What the index holds of a section's overview.
 
     written: When the section was last written to; None for the newest commit of all.
     """
-    at = notebook.overview_at(section)
-    return Doc(
-        ref=ref_of(section),
-        journal=JOURNAL,
-        scope=section,
-        kind=OVERVIEW,
-        at=at,
-        text=text,
-        stamp=f"{version_of(text)} {int(at.timestamp())}",
-        dated=render_date(local_date(at, notebook.zone)),
-        written=max(at, written or notebook.head_at()),
+    return doc_of_overview(
+        section,
+        text,
+        at=notebook.overview_at(section),
+        written=written or notebook.head_at(),
+        zone=notebook.zone,
     )
 
 

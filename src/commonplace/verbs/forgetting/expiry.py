@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.core.present import Present
     from commonplace.core.time_book import TimeBook
-    from commonplace.verbs.forgetting.service import ForgettingService, RewritesHistory
+    from commonplace.verbs.forgetting.ports import RewritesHistory
+    from commonplace.verbs.forgetting.service import ForgettingService
 
 _NEVER = {
     "notebook": (
@@ -185,7 +186,10 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
     def _sweep(self, service: ForgettingService, due: list[str]) -> None:
         if FORMER_HISTORY in due:
             due.remove(FORMER_HISTORY)
-            self._drop_history(service.notebook.history())
+            if service.notebook.keeps_history:
+                self._drop_history(service.notebook.history())
+            else:
+                self.book.drop([FORMER_HISTORY])
         try:
             self._forget(service, due)
         except CommonplaceError:

@@ -15,7 +15,7 @@ import json
 from contextlib import suppress
 from datetime import timedelta
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
@@ -31,7 +31,7 @@ from commonplace.verbs.forgetting.inherited import drop_inherited, find_heirs
 from commonplace.verbs.forgetting.shingles import Shingle, cutter, shingles_in, shingles_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from commonplace.core.time_book import TimeBook
     from commonplace.core.values import Doc, EditableText, Since
     from commonplace.db.raw_files import RawFiles
-    from commonplace.journals.git.repo import GitRepository
     from commonplace.verbs.amend import AmendService
     from commonplace.verbs.forgetting.copies import TextCopy
     from commonplace.verbs.forgetting.inherited import Heir
+    from commonplace.verbs.forgetting.ports import OwnerNotebook, OwnerTexts, TextCopies
     from commonplace.verbs.forgetting.selection import EntrySelection
 
 _TRANSCRIPTS = "transcripts"
@@ -55,96 +55,6 @@ _FORMER = "former texts in the database of memories"
 
 _Noted: TypeAlias = "tuple[str, str, int | None, Sequence[Inherited]]"
 """What is noted of an entry that is being forgotten: its ref, its version, and how to."""
-
-
-class OwnerTexts(Protocol):
-    """All that one owner wrote, wherever it is; nothing is opened before it is asked for."""
-
-    def sources(self) -> Sequence[Source]:
-        """Everything that lies on this machine, to find entries that say the same."""
-        ...
-
-    def elsewhere(self) -> Sequence[Source]:
-        """What lies in a database, which may not answer; nothing without one."""
-        ...
-
-    def former_elsewhere(self) -> Iterable[str]:
-        """The texts that edits replaced, of those that lie in a database. Raises: Unavailable."""
-        ...
-
-    def docs_with(self, shingles: Sequence[Shingle]) -> Iterable[Doc]:
-        """All docs on this machine that hold a shingle, and what the index does not know yet.
-
-        Some may come twice. Raises: Unavailable where a journal cannot be read.
-        """
-        ...
-
-    def folders(self) -> Mapping[str, Callable[[str], str]]:
-        """For each journal whose scopes are folders, the folder that a scope stands for."""
-        ...
-
-    def unreached(self) -> Sequence[str]:
-        """What cannot be reached from here, each as a sentence."""
-        ...
-
-
-class TextCopies(Protocol):
-    """Every place where a text of one owner is written."""
-
-    def each(self) -> Iterable[tuple[Path, str]]:
-        """The places, each with the journal whose entries alone it holds; empty for any."""
-        ...
-
-    def find(self, refs: Sequence[str], shingles: Sequence[Shingle]) -> Iterable[TextCopy]:
-        """The copies of a text that no journal and no filing erases."""
-        ...
-
-    def find_all(self, refs: Sequence[str], shingles: Sequence[Shingle]) -> Iterable[TextCopy]:
-        """Those, and the copies that deleting the entry erases or names."""
-        ...
-
-
-class OwnerNotebook(Protocol):
-    """The notebook, whose history holds what was forgotten until it is rewritten."""
-
-    def repository(self) -> GitRepository | None:
-        """Its repository; None where there is none."""
-        ...
-
-    def history(self) -> RewritesHistory:
-        """What rewrites it; only where there is a repository."""
-        ...
-
-    def unfile_commits(self, refs: Sequence[str]) -> object:
-        """Take refs of commits that are gone out of the index."""
-        ...
-
-
-class RewritesHistory(Protocol):
-    """A notebook whose commits can be built again without what is forgotten."""
-
-    def forget(
-        self,
-        refs: Sequence[str],
-        cut: Callable[[bytes], bytes],
-        *,
-        keep_until: datetime | None,
-        without_context: Sequence[str] = (),
-    ) -> tuple[str, ...]:
-        """Build every branch again; see `journals.notebook.forget`."""
-        ...
-
-    def finish(self) -> Sequence[str]:
-        """Remove what a killed process left; what is left to do. Raises: Unavailable."""
-        ...
-
-    def drop_expired(self, now: datetime) -> int:
-        """Remove the former branches that have expired; returns how many. Raises: Unavailable."""
-        ...
-
-    def list_ends(self) -> Sequence[datetime]:
-        """When the former branches expire that are kept, the next first."""
-        ...
 
 
 class PlannedDeletion(Struct, frozen=True, kw_only=True):
@@ -321,7 +231,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         ours = [each for each in named if not each.file]
         shingles = {each.ref: shingles_of(each.text) for each in ours}
         known = {shingle: ref for ref, said in shingles.items() for shingle in said}
-        entries = [_planned(each) for each in ours if rewrites or not _is_commit(each.ref)]
+        entries = [_planned(each) for each in ours if rewrites or not self._is_commit(each.ref)]
         found = _PlanFound(stays=self._left_of(named, kept_days))
         whole = [frozenset(each) for each in shingles.values() if each]
         for doc, said in self._docs_with(tuple(known), {each.ref for each in named}, found.lost):
@@ -358,16 +268,16 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         """What will hold the text of what was named, each a sentence. Raises: Invalid."""
         stays = []
         for each in named:
-            is_of_notebook = each.ref.startswith(_NOTEBOOK)
+            is_of_notebook = self._is_in_history(each.ref)
             if "delete" not in each.verbs and not each.file and not is_of_notebook:
                 raise Invalid(
                     f"{each.ref} is a summary: it follows what it is made from.",
                     hint="Forget an entry that it quotes, and it is made again without it.",
                 )
             if is_of_notebook and kept_days is None:
-                stays.append(_stays(each.ref))
+                stays.append(_stays(each.ref, is_commit=self._is_commit(each.ref)))
         stays += [_lies_in(each) for each in named if each.file]
-        if kept_days is not None and any(each.ref.startswith(_NOTEBOOK) for each in named):
+        if kept_days is not None and any(self._is_in_history(each.ref) for each in named):
             stays += self._kept_history(kept_days)
         return stays
 
@@ -411,8 +321,9 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
         Of all else its journal sees to that, when it is deleted.
         """
-        for each in plan.entries if plan.kept_days is not None else ():
-            if each.ref.startswith(_NOTEBOOK) and not _is_commit(each.ref):
+        goes_whole = plan.kept_days is not None or not self.notebook.keeps_history
+        for each in plan.entries if goes_whole else ():
+            if each.ref.startswith(_NOTEBOOK) and not self._is_commit(each.ref):
                 with suppress(NotFound):
                     if self.amend.read_text(each.ref).version != each.version:
                         raise Conflict(
@@ -455,8 +366,9 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 [(ref, days) for ref, _, days, _ in wanted if ref.startswith(_NOTEBOOK)], bare
             )
             for ref, version, days, _ in wanted:
-                rewritten = days is not None and ref.startswith(_NOTEBOOK)
-                if rewritten and _is_commit(ref):
+                goes_whole = days is not None or not self.notebook.keeps_history
+                rewritten = goes_whole and ref.startswith(_NOTEBOOK)
+                if rewritten and self._is_commit(ref):
                     continue
                 try:
                     # The text has left an overview's file too, which so has another version.
@@ -477,7 +389,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         """Take values out of what stays, with notes; of the notebook, which is to lose some."""
         names = next((names for *_, names in wanted if names), [])
         heirs = find_heirs(self.amend, [ref for ref, *_ in wanted]) if names else []
-        commits = [each for each in heirs if each.ref.startswith(_NOTEBOOK)]
+        commits = [each for each in heirs if self._is_in_history(each.ref)]
         others = [each for each in heirs if each not in commits]
         notes += drop_inherited(self.amend, others, names)
         return [each.ref for each in commits if any(name in each.values for name in names)]
@@ -515,15 +427,19 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         bare: refs of entries that stay, without their work context.
         """
         days = next((days for _, days in wanted if days is not None), None)
-        if days is None:
+        if days is None and self.notebook.keeps_history:
             return []
         there = []
         for ref, _ in wanted:
             with suppress(NotFound):
                 there.append(self.amend.read_kept_text(ref))
+        shingles = {shingle: None for each in there for shingle in shingles_of(each.text)}
+        if not self.notebook.keeps_history:
+            self._cut_versions(there, tuple(shingles), current=days is not None)
+            return []
+        assert days is not None
         notes: list[str] = []
         if there:
-            shingles = {shingle: None for each in there for shingle in shingles_of(each.text)}
             keep_until = self.clock() + days * _DAY if days else None
             notes += self.notebook.history().forget(
                 [each.ref for each in there],
@@ -535,8 +451,27 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
                 self.book.keep(FORMER_HISTORY, micros(ends[0]) / 1e6)
         else:
             notes += self.notebook.history().finish()  # the branches had moved already
-        self.notebook.unfile_commits([ref for ref, _ in wanted if _is_commit(ref)])
+        self.notebook.unfile_commits([ref for ref, _ in wanted if self._is_commit(ref)])
         return notes
+
+    def _cut_versions(
+        self, there: Sequence[EditableText], shingles: Sequence[Shingle], *, current: bool
+    ) -> None:
+        """Take texts out of what a database keeps of overviews. current: of what they are, too."""
+        cut = cutter(shingles)
+        sections = [x.ref.removeprefix(_NOTEBOOK) for x in there if "#" not in x.ref]
+        if there:
+            self.notebook.erase_versions(
+                sections, lambda text: cut(text.encode()).decode(), current=current
+            )
+
+    def _is_in_history(self, ref: str) -> bool:
+        """Whether git's history holds what a ref is of."""
+        return ref.startswith(_NOTEBOOK) and self.notebook.keeps_history
+
+    def _is_commit(self, ref: str) -> bool:
+        """Whether a ref is that of an entry which is a commit."""
+        return "#" in ref and self._is_in_history(ref)
 
     def _prove(self, plan: ForgettingPlan, notes: tuple[str, ...]) -> ForgettingProof:
         scan, places = ByteScan(raw=self.raw), list(self.copies.each())
@@ -661,16 +596,12 @@ def _lead_of(place: str, places: Sequence[tuple[Path, str]]) -> str:
     return next((f"{name}:" for name in journals), "")
 
 
-def _is_commit(ref: str) -> bool:
-    return ref.startswith(_NOTEBOOK) and "#" in ref
-
-
 def _lies_in(note: EditableText) -> str:
     return f"{note.ref} lies in the client's own file {note.file}: edit or delete it there."
 
 
-def _stays(ref: str) -> str:
-    if _is_commit(ref):
+def _stays(ref: str, *, is_commit: bool) -> str:
+    if is_commit:
         return (
             f"{ref} is a commit of the notebook and is not deleted: its history is not rewritten."
         )

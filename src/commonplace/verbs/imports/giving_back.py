@@ -265,16 +265,17 @@ class FromNotebook(Struct, frozen=True):
         found: dict[str, ImportedEntry] = {}
         if not (versions and self.service.notebook.exists):
             return found
-        if WHOLE in versions and (now := find_whole(self.service.notebook.folder)):
+        in_git = self.service.notebook.in_git
+        if WHOLE in versions and in_git is not None and (now := find_whole(in_git.folder)):
             found[WHOLE] = ImportedEntry(
                 ref=NOTEBOOK, version=now, is_as_added=now == versions[WHOLE]
             )
-        ledger = self.service.reading().ledger
-        ledger.catch_up()
+        notebook = self.service.reading()
+        notebook.catch_up()
         for key in versions:
-            line = next(iter(ledger.by_id(key)), None)
+            line = next((x for x in notebook.list_by_id(key) if not x.branches), None)
             if line is not None and line.expires != TAKEN_BACK:
-                later = ledger.find_successor(line.id)
+                later = notebook.find_successor(line.id)
                 found[key] = ImportedEntry(
                     ref=line.ref,
                     version="",
@@ -286,15 +287,16 @@ class FromNotebook(Struct, frozen=True):
     def remove(self, versions: Mapping[str, str]) -> tuple[Sequence[str], Sequence[str]]:
         """See the port; an entry with an overview that was changed since stays, and is named."""
         gone, notes, amender = [], [], NotebookAmender(self.service)
+        in_git = self.service.notebook.in_git
         for ref, version in versions.items():
             try:
-                if ref == NOTEBOOK:
-                    if find_whole(self.service.notebook.folder) != version:
-                        continue  # it was written to at this moment
-                    take_out(self.service.notebook)
-                else:
+                if ref != NOTEBOOK:
                     amender.take_back(ref)
-                    notes.append(_IN_HISTORY)
+                    notes += [] if in_git is None else [_IN_HISTORY]
+                elif in_git is None or find_whole(in_git.folder) != version:
+                    continue  # it was written to at this moment
+                else:
+                    take_out(in_git)
             except NotFound:  # it has expired
                 continue
             except Conflict as exc:
@@ -307,8 +309,9 @@ class FromNotebook(Struct, frozen=True):
         """See the port."""
         filing = self.service.filing()
         refs = [ref for ref, _ in gone.values()]
-        if NOTEBOOK in refs:
-            finish_taking_out(self.service.notebook)
+        in_git = self.service.notebook.in_git
+        if NOTEBOOK in refs and in_git is not None:
+            finish_taking_out(in_git)
             self.service.note_ends()
             return filing.sweep()
         return left_notes(filing.forget(refs))

@@ -16,6 +16,7 @@ from commonplace.core.text import text_hash
 from commonplace.core.values import Amendment, EditableText, Put
 from commonplace.journals.notebook.format import ref_of
 from commonplace.journals.notebook.names import parse_address
+from commonplace.journals.notebook.shared import SharedNotebook
 from commonplace.verbs.amend import left_notes
 from commonplace.verbs.answers import written_over_notes
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.sections import Section
     from commonplace.verbs.notebook.service import NotebookService
 
+_STAYS = "An entry of the notebook stays as it was written: the new text is an entry of its own."
 _IS_KEPT = "An entry of the notebook is a commit and stays: the new text is an entry of its own."
 
 
@@ -47,7 +49,8 @@ class NotebookAmender(Struct, frozen=True):
                 verbs=("edit", "delete"),
             )
         notebook.read_entry(address)  # raises where it has expired
-        return replace(self.read_kept_text(ref), verbs=("supersede",))
+        verbs = ("supersede", "delete") if self.service.is_shared else ("supersede",)
+        return replace(self.read_kept_text(ref), verbs=verbs)
 
     def read_kept_text(self, ref: str) -> EditableText:
         """The same, also of an entry that has expired; see `core.ports.KeepsExpired`."""
@@ -56,12 +59,12 @@ class NotebookAmender(Struct, frozen=True):
             return self.read_text(ref)
         notebook = self.service.reading()
         entry = notebook.read_kept_entry(address)
-        former = notebook.ledger.find_former(entry.supersedes)
+        former = notebook.find_former(entry.supersedes)
         return EditableText(
             ref=entry.ref,
             text=entry.text,
             version=text_hash(entry.text),
-            verbs=(),
+            verbs=("delete",) if self.service.is_shared else (),
             supersedes=former.ref if former else "",
             written=entry.written or entry.at,
             has_expired=entry.expires is not None and entry.expires <= self.service.clock(),
@@ -81,7 +84,7 @@ class NotebookAmender(Struct, frozen=True):
         if expected and before.version != expected:
             raise Conflict(f"{before.ref} has changed since it was read.", hint="Read it again.")
         made = self.supersede(ref, text)
-        return replace(made, notes=(_IS_KEPT, *made.notes))
+        return replace(made, notes=(_STAYS if self.service.is_shared else _IS_KEPT, *made.notes))
 
     def restore(self, former: FormerText, *, expected: str) -> Amendment:
         """Give an overview its former text; see `verbs.amend.RestoresTexts`."""
@@ -90,8 +93,14 @@ class NotebookAmender(Struct, frozen=True):
         return self.delete(former.ref, expected=expected)
 
     def delete(self, ref: str, *, expected: str = "") -> Amendment:
-        """Leave a section without an overview; see the port. Raises: Denied for an entry."""
+        """Leave a section without an overview; see the port.
+
+        Raises: Denied for an entry in git.
+        """
         address = parse_address(ref)
+        shared = self.service.notebook if self.service.is_shared else None
+        if address.entry and isinstance(shared, SharedNotebook):
+            return self._delete_entry(shared, address, expected)
         before = self.read_text(ref)
         if address.entry:
             raise Denied(
@@ -102,6 +111,17 @@ class NotebookAmender(Struct, frozen=True):
         if expected in {"", before.version}:
             self.service.former.drop([before.ref])
         return self._put_overview(address, "", expected or before.version)
+
+    def _delete_entry(
+        self, notebook: SharedNotebook, address: SectionAddress, expected: str
+    ) -> Amendment:
+        """Delete an entry that a database keeps, also one that has expired."""
+        entry = notebook.read_kept_entry(address)
+        if expected not in {"", text_hash(entry.text)}:
+            raise Conflict(f"{entry.ref} has changed since it was read.", hint="Read it again.")
+        notebook.forget([address])
+        notes = left_notes(self.service.filing().forget([entry.ref]))
+        return Amendment(act="deleted", ref=entry.ref, notes=notes)
 
     def take_back(self, ref: str, *, expected: str = "") -> Amendment:
         """Show an entry no more, and put back the overview that it replaced.
@@ -124,6 +144,10 @@ class NotebookAmender(Struct, frozen=True):
             "Git's history keeps its text; only a person can remove it there:"
             f" `commonplace forget {entry.ref} --rewrite-history`."
         )
+        if self.service.is_shared:
+            kept = (
+                f"Its text is kept, and shown no more: `commonplace forget {entry.ref}` erases it."
+            )
         return Amendment(act="deleted", ref=entry.ref, notes=(kept, *notes))
 
     def _filed(self, section: Section) -> tuple[str, ...]:
@@ -132,7 +156,10 @@ class NotebookAmender(Struct, frozen=True):
 
         if not section.overview.strip():
             return left_notes(self.service.filing().forget([ref_of(section.name)]))
-        doc = overview_doc(self.service.notebook, section.name, section.overview)
+        in_git = self.service.notebook.in_git
+        if in_git is None:
+            return tuple(self.service.filing().file([]).notes)
+        doc = overview_doc(in_git, section.name, section.overview)
         return tuple(self.service.filing().file([Put(doc)]).notes)
 
     def supersede(self, ref: str, text: str) -> Amendment:
@@ -162,7 +189,7 @@ class NotebookAmender(Struct, frozen=True):
         if not address.entry:
             return Inheritance(ref=ref_of(address.section), successor="", values={})
         entry = notebook.read_kept_entry(address)
-        later = notebook.ledger.find_successor(entry.id)
+        later = notebook.find_successor(entry.id)
         return Inheritance(
             ref=entry.ref,
             successor=later.ref if later else "",
@@ -170,7 +197,15 @@ class NotebookAmender(Struct, frozen=True):
         )
 
     def drop_inherited(self, ref: str, values: InheritedValues) -> Amendment:
-        """Refused: a commit stays as it is, until the history is rewritten."""
+        """Take its work context out of an entry that a database keeps; see the port.
+
+        Raises: Denied for a commit, which stays as it is until the history is rewritten.
+        """
+        notebook, address = self.service.notebook, parse_address(ref)
+        if isinstance(notebook, SharedNotebook) and address.entry:
+            if "context" in values:
+                notebook.drop_context(address)
+            return Amendment(act="edited", ref=ref)
         raise Denied(
             f"{ref} is a commit of the notebook, and stays as it is.",
             hint="Only `commonplace forget --rewrite-history` takes something out of it.",

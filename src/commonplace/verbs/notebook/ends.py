@@ -1,6 +1,6 @@
-"""Owns how entries of the notebook expire: the time stands in git, and no answer shows them after.
+"""Owns how entries of the notebook expire: the journal keeps the time, no answer shows them after.
 
-Never rewrites the history: that still holds what has expired, until a person asks for it.
+Never rewrites git's history: that still holds what has expired, until a person asks for it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.time_book import TimeBook
     from commonplace.journals.notebook.journal import NotebookJournal
+    from commonplace.journals.notebook.shared import SharedNotebook
 
 
 class NotebookEnds(Struct, frozen=True, kw_only=True):
@@ -34,7 +35,7 @@ class NotebookEnds(Struct, frozen=True, kw_only=True):
         unfile: Takes refs out of the index.
     """
 
-    notebook: NotebookJournal
+    notebook: NotebookJournal | SharedNotebook
     book: TimeBook
     replaced: TimeBook
     unfile: Callable[[Sequence[str]], object]
@@ -52,9 +53,10 @@ class NotebookEnds(Struct, frozen=True, kw_only=True):
 
         With them which entries were replaced by one that has expired.
         """
-        if not self.notebook.exists:
-            return
-        ledger, branches = self.notebook.ledger, self.notebook.branches
+        in_git = self.notebook.in_git
+        if in_git is None or not in_git.exists:
+            return  # in a database they stand where the book reads them
+        ledger, branches = in_git.ledger, in_git.branches
         lines = branches.list_ends() if branches.catch_up() else []
         lines += ledger.list_ends()
         ends = {x.ref: x.expires.timestamp() for x in lines if x.expires}
@@ -74,15 +76,16 @@ class NotebookEnds(Struct, frozen=True, kw_only=True):
 
     def leave_out(self, refs: Sequence[str]) -> None:
         """Take entries that have expired out of the index and of the ledger."""
-        if not refs:
-            return
+        in_git = self.notebook.in_git
+        if in_git is None or not refs:
+            return  # from a database they are gone
         self.note()
         lines = []
         for ref in refs:
             with suppress(NotFound):  # forgotten since, and out of the history
-                lines.append(self.notebook.find_line(parse_address(ref)))
+                lines.append(in_git.find_line(parse_address(ref)))
         # A section that was moved since gives its entries other refs.
         self.unfile(list(dict.fromkeys([*refs, *(line.ref for line in lines)])))
         ids = [line.id for line in lines]
-        self.notebook.ledger.sweep(ids)
-        self.notebook.ledger.sweep_others(ids)
+        in_git.ledger.sweep(ids)
+        in_git.ledger.sweep_others(ids)

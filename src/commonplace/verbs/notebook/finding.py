@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec.structs import replace
 
 from commonplace.journals.notebook.format import ENTRY
+from commonplace.journals.notebook.shared import SharedNotebook, no_git
 from commonplace.search.two_questions import ComparedTexts, TwoQuestionHit
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ NotebookHit: TypeAlias = "tuple[TwoQuestionHit, str, EntryLine | None]"
 
 
 def find(
-    notebook: NotebookJournal,
+    notebook: NotebookJournal | SharedNotebook,
     finder: TwoQuestionFinder,
     questions: TwoQuestions,
     *,
@@ -46,14 +47,17 @@ def find(
     return hits, found.notes
 
 
-def _narrowed(where: Filter, notebook: NotebookJournal, branch: str) -> Filter:
+def _narrowed(where: Filter, notebook: NotebookJournal | SharedNotebook, branch: str) -> Filter:
     """A filter that admits only what one branch holds; of another than the own one entries alone.
 
     branch: Empty for every local one. Raises: NotFound.
     """
     if not branch.strip():
         return where
-    branches = notebook.branches
+    in_git = notebook.in_git
+    if in_git is None:
+        raise no_git("branches")
+    branches = in_git.branches
     name = branches.find(branch)
     branches.catch_up()
     kinds = where.kinds if branches.is_own(name) else (ENTRY,)
@@ -61,7 +65,9 @@ def _narrowed(where: Filter, notebook: NotebookJournal, branch: str) -> Filter:
 
 
 def _compared_texts(
-    notebook: NotebookJournal, doc: Doc, places: dict[str, tuple[str, EntryLine | None]]
+    notebook: NotebookJournal | SharedNotebook,
+    doc: Doc,
+    places: dict[str, tuple[str, EntryLine | None]],
 ) -> ComparedTexts | None:
     """Both sides of a doc, and where it is now; None for an entry that is gone."""
     section, _, entry_id = doc.ref.removeprefix("notebook:").partition("#")
@@ -69,8 +75,7 @@ def _compared_texts(
         places[doc.ref] = (section, None)
         words = section.replace("/", " ").replace("-", " ").replace("_", " ")
         return ComparedTexts(contexts=(words,), content=doc.text, at=doc.at)
-    lines = notebook.ledger.by_id(entry_id) or notebook.branches.by_id(entry_id)
-    line = next((x for x in lines if x.section == section), None)
+    line = next((x for x in notebook.list_by_id(entry_id) if x.section == section), None)
     if line is None or line.has_expired(notebook.clock()):
         return None
     places[doc.ref] = (section, line)

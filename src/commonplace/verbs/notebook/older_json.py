@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.core.import_notes import NotesImport
-    from commonplace.journals.notebook.journal import NotebookJournal
+    from commonplace.journals.notebook.acts import NotebookActs
 
 Progress: TypeAlias = "Callable[[int, int], None] | None"
 """Called with (done, still to do)."""
@@ -63,7 +63,7 @@ def parse_older_json(text: str, name: str) -> tuple[list[OldEntry], list[str]]:
 
 
 def import_entries(
-    notebook: NotebookJournal,
+    notebook: NotebookActs,
     entries: Sequence[OldEntry],
     left_out: list[str],
     noting: NotesImport,
@@ -88,17 +88,15 @@ def import_entries(
     return added, repeated
 
 
-def _import(
-    notebook: NotebookJournal, old: OldEntry, notes: list[str], noting: NotesImport
-) -> bool:
+def _import(notebook: NotebookActs, old: OldEntry, notes: list[str], noting: NotesImport) -> bool:
     """Write one entry; whether it is new. Its overview goes with it where there is none yet.
 
     One that was taken back is shown again.
     """
     # By what is in the file alone: an import in another clone adds nothing to it.
     entry_id = key_id(KEYS, notebook.owner, old.key)
-    notebook.ledger.catch_up()
-    line = next(iter(notebook.ledger.by_id(entry_id)), None)
+    notebook.catch_up()
+    line = next((x for x in notebook.list_by_id(entry_id) if not x.branches), None)
     if line is not None and line.expires != TAKEN_BACK:
         return False
     section = old.section if line is None else line.section

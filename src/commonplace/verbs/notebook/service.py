@@ -56,16 +56,18 @@ from commonplace.verbs.times import naming, read_as_of
 from commonplace.verbs.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import tzinfo
 
     from commonplace.core.clock import Clock
     from commonplace.core.former_texts import FormerTexts
     from commonplace.core.import_notes import NotesImport
+    from commonplace.journals.notebook.acts import NotebookActs
     from commonplace.journals.notebook.conflicts import Clashes, OverviewClash
     from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.journals.notebook.names import SectionAddress
     from commonplace.journals.notebook.sections import Section, WrittenEntry
+    from commonplace.journals.notebook.shared import SharedNotebook
     from commonplace.search.filing.filing import Filing
     from commonplace.search.policy import TwoQuestionWeights
     from commonplace.search.two_questions import TwoQuestionFinder
@@ -92,7 +94,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
     """One owner's notebook with its filing, its search and its settings.
 
     Attributes:
-        notebook: The journal, there or not.
+        notebook: The journal, there or not; in a git repository, or in a database.
         filing: Opened when called, after a first write has made the notebook, so that the index
             follows it.
         finder: Likewise.
@@ -108,7 +110,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         note_ends: Notes when entries expire, for what sweeps them.
     """
 
-    notebook: NotebookJournal
+    notebook: NotebookJournal | SharedNotebook
     filing: Callable[[], Filing]
     finder: Callable[[], TwoQuestionFinder]
     clock: Clock
@@ -151,7 +153,24 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         session = current_session()
         return self.process_reads if session is None else session.kept(Reads)
 
-    def reading(self) -> NotebookJournal:
+    @property
+    def is_shared(self) -> bool:
+        """Whether a database keeps the notebook."""
+        return self.notebook.in_git is None
+
+    def in_git(self, what: str) -> NotebookJournal:
+        """The notebook in its repository, for what only git can do; what: `branches`, `sync`.
+
+        Raises: NotFound where there is none, Invalid where a database keeps it.
+        """
+        found = self.reading().in_git
+        if found is None:
+            from commonplace.journals.notebook.shared import no_git
+
+            raise no_git(what)
+        return found
+
+    def reading(self) -> NotebookJournal | SharedNotebook:
         """The notebook to be read. Raises: NotFound where there is none."""
         if self.is_own and not self.notebook.exists:
             raise NotFound(
@@ -159,7 +178,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             )
         return self.notebook
 
-    def writing(self) -> NotebookJournal:
+    def writing(self) -> NotebookJournal | SharedNotebook:
         """The notebook to be written in, made where it is our own and not there yet."""
         if self.is_own and not self.notebook.exists:
             self.init()
@@ -171,13 +190,19 @@ class NotebookService(Struct, frozen=True, kw_only=True):
 
         if written.repeated:
             return ()
-        return tuple(self.filing().file(changes_of(self.notebook, written)).notes)
+        in_git = self.notebook.in_git
+        changes = [] if in_git is None else changes_of(in_git, written)
+        return tuple(self.filing().file(changes).notes)
 
     def clashes(self) -> Clashes:
-        """The overviews that a sync could not merge."""
+        """The overviews that a sync could not merge. Raises: Invalid where there is no sync."""
         from commonplace.journals.notebook.conflicts import Clashes
 
-        return Clashes(self.reading())
+        return Clashes(self.in_git("sync that left something to settle"))
+
+    def list_clashes(self) -> Sequence[OverviewClash]:
+        """Those that wait; none where there is no sync."""
+        return () if self.is_shared else self.clashes().list_open()
 
     def journal_read(
         self,
@@ -196,7 +221,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             return entry_answer(entry, self.zone, backlinks=backlinks)
         section = self.read_section(id)
         notes = []
-        if any(clash.section == section.name for clash in self.clashes().list_open()):
+        if any(clash.section == section.name for clash in self.list_clashes()):
             notes.append(
                 "Another overview written here could not be merged with this one: `commonplace"
                 f" notebook conflicts` shows both, `commonplace notebook resolve {section.name}`"
@@ -470,11 +495,15 @@ class NotebookService(Struct, frozen=True, kw_only=True):
 
     def init(self) -> Answer:
         """Make the notebook, or take the repository that is there."""
-        adopted = self.notebook.exists
+        notebook = self.notebook.in_git
+        if notebook is None:
+            lines = ["The notebook lies in the server's database: its first entry begins it."]
+            return answer_of(lines, {"folder": "", "adopted": False, "sections": 0})
+        adopted = notebook.exists
         if self.is_own:
             # The notebook's own folder follows the umask; what is only ours around it does not.
-            make_folder(self.notebook.folder.parent)
-        folder = self.notebook.init()
+            make_folder(notebook.folder.parent)
+        folder = notebook.init()
         count = len(self.notebook.list_sections())
         lines = [f"{'Took the repository in' if adopted else 'Made a notebook in'} {folder}."]
         if adopted:
@@ -498,8 +527,8 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         """Bring the notebook and a remote to hold the same; a sync that fails changes nothing."""
         from commonplace.journals.notebook.sync import Sync
 
-        report = Sync(self.reading(), remote=remote, accept_loss=accept_loss).run()
-        waiting = [clash.section for clash in self.clashes().list_open()]
+        report = Sync(self.in_git("sync"), remote=remote, accept_loss=accept_loss).run()
+        waiting = [clash.section for clash in self.list_clashes()]
         notes = (*report.notes, *self.filing().refresh(_FILING_S))
         return synced_answer(report, waiting, notes)
 
@@ -507,13 +536,13 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         """Every local branch, the notebook's own marked."""
         from commonplace.journals.notebook.branching import Branching
 
-        return branches_answer(Branching(self.reading()).list_all(), self.zone)
+        return branches_answer(Branching(self.in_git("branches")).list_all(), self.zone)
 
     def create_branch(self, *, name: str, start: str = "") -> Answer:
         """Make a branch, and stay on the one that the notebook is on."""
         from commonplace.journals.notebook.branching import Branching
 
-        commit = Branching(self.reading()).create(name, start=start)
+        commit = Branching(self.in_git("branches")).create(name, start=start)
         line = f"Made the branch {visible(name)} at {commit[:12]}."
         notes = self.filing().refresh(_FILING_S)
         return answer_of([line], {"branch": name, "commit": commit}, notes)
@@ -522,7 +551,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         """Let the notebook go to another branch. create: make that first."""
         from commonplace.journals.notebook.branching import Branching
 
-        branching = Branching(self.reading())
+        branching = Branching(self.in_git("branches"))
         if create:
             branching.create(name)
         notes = (*branching.switch(name), *self.filing().refresh(_FILING_S))
@@ -532,14 +561,14 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         """Bring what another branch holds into the one that the notebook is on."""
         from commonplace.journals.notebook.branching import Branching
 
-        merged = Branching(self.reading()).merge(name)
-        waiting = [clash.section for clash in self.clashes().list_open()]
+        merged = Branching(self.in_git("branches")).merge(name)
+        waiting = [clash.section for clash in self.list_clashes()]
         notes = (*merged.notes, *self.filing().refresh(_FILING_S))
         return merged_answer(merged, waiting, notes)
 
     def conflicts(self) -> Answer:
         """The overviews that a sync could not merge, each with both texts."""
-        return clashes_answer(self.clashes().list_open(), self.zone)
+        return clashes_answer(self.list_clashes(), self.zone)
 
     def resolve(self, clash: OverviewClash, text: str | None) -> Answer:
         """Put a text in the place of an overview, None to leave it as it is; that one is settled.
@@ -588,7 +617,7 @@ def _section_of(path: str) -> str:
 
 
 def _written(
-    notebook: NotebookJournal,
+    notebook: NotebookActs,
     section: str,
     entry: str,
     supersedes: str,
@@ -608,7 +637,7 @@ def _written(
         raise with_both_texts(exc) from exc
 
 
-def _entry_of(notebook: NotebookJournal, ref: str) -> SectionAddress:
+def _entry_of(notebook: NotebookActs, ref: str) -> SectionAddress:
     """The entry that a ref names, to be superseded. Raises: Invalid for an overview."""
     address = parse_address(ref)
     if not address.entry:

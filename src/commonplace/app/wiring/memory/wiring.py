@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Finding
     from commonplace.journals.chronicle.ports import SharedChronicle
     from commonplace.journals.memory.ports import MemoryStore
+    from commonplace.journals.notebook.ports import NotebookStore
     from commonplace.journals.private.ports import SharedThoughts
     from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
@@ -95,6 +96,14 @@ class SharedMemories(Memories, Protocol):
         ...
 
     def private_source(self, store: Any) -> Source:
+        """What follows them likewise."""
+        ...
+
+    def notebook_of(self, owner: str, clock: Clock, author: str | None) -> NotebookStore:
+        """The sections and entries of one user's notebook. author: as `Name <address>`."""
+        ...
+
+    def notebook_source(self, notebook: Any) -> Source:
         """What follows them likewise."""
         ...
 

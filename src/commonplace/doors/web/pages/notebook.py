@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound
 from commonplace.core.text import body_of, first_words
 from commonplace.doors.web.visit import Redirect, WebPage, status_of
-from commonplace.journals.notebook.format import parse_file
-from commonplace.journals.notebook.names import file_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from commonplace.doors.web.visit import Visit
+    from commonplace.journals.notebook.acts import NotebookActs
     from commonplace.journals.notebook.conflicts import OverviewClash
-    from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.journals.notebook.sections import EntryLine, TocNode
 
 DEPTH = 6
@@ -49,7 +47,7 @@ def notebook(visit: Visit) -> WebPage:
         begins = {x: visit.shown(_beginning(y)) for x, y in found.read_overviews(sections).items()}
         values |= {"nodes": shown, "depth": depth, "begins": begins}
         values["has_more"] = len(nodes) > start + MOST
-        values["clashes"] = wiring.service().clashes().list_open()
+        values["clashes"] = wiring.service().list_clashes()
     except NotFound as exc:
         if inside:
             raise
@@ -176,14 +174,10 @@ def _clash_page(
 
 
 def _steps(
-    visit: Visit, found: NotebookJournal, name: str, lines: Sequence[EntryLine]
+    visit: Visit, found: NotebookActs, name: str, lines: Sequence[EntryLine]
 ) -> Iterator[dict[str, object]]:
     """Each entry with what it changed; the last of the lines is only compared with."""
-    overviews = []
-    for line in lines:
-        (blob,) = found.repo.read_blobs(line.hash, [file_of(name)])  # none under a former name
-        is_there = blob is not None and blob.kind == "blob"
-        overviews.append(parse_file(blob.content).overview if blob and is_there else "")
+    overviews = found.overviews_left_by(name, lines)
     for place, line in enumerate(lines):
         before = overviews[place + 1] if place + 1 < len(lines) else ""
         now = visit.shown(overviews[place])
