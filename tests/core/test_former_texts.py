@@ -1,4 +1,4 @@
-"""Lines of former texts as they are kept, among them those of versions before."""
+"""Lines of former texts as they are kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BEFORE = "2026-11-21T23:19:45.015109+00:00"
 
 
 def line(ref, more):
-    """What a version before wrote, which named no journal beside the fields."""
+    """A line as a store of ours keeps it; more: what else the edit changed."""
     return (
         f'{{"id":"{ID}","ref":"{ref}","at":1.5,"text":"the quokka sleeps","version":"one",'
         f'"more":{more},"made":"two","terminal":"ann@zoo"}}'
@@ -31,32 +31,31 @@ def line(ref, more):
 KEPT = [
     (
         "chronicle:x",
-        f'{{"tags":["zoo"],"at":"{BEFORE}","directory":"/zoo"}}',
+        f'{{"journal":"chronicle","tags":["zoo"],"at":"{BEFORE}","directory":"/zoo"}}',
         FormerEvent(tags=("zoo",), at=AT, directory="/zoo"),
     ),
     (
         "chronicle:x",
-        f'{{"tags":[],"at":"{BEFORE}"}}',  # of a version that kept no folder
+        f'{{"journal":"chronicle","tags":[],"at":"{BEFORE}"}}',  # the folder stayed
         FormerEvent(tags=(), at=AT),
     ),
     (
         "timeline:x",
-        f'{{"metadata":{{"tags":["zoo"],"size":3}},"at":"{BEFORE}"}}',
+        f'{{"journal":"timeline","metadata":{{"tags":["zoo"],"size":3}},"at":"{BEFORE}"}}',
         FormerEntry(metadata={"tags": ["zoo"], "size": 3}, at=AT),
     ),
     (
         "memory:todo/x",
-        f'{{"fields":{{"title":"the quokka sleeps","done":false}},"at":"{BEFORE}"}}',
+        f'{{"journal":"memory","fields":{{"title":"the quokka sleeps","done":false}},"at":"{BEFORE}"}}',
         FormerRecord(fields={"title": "the quokka sleeps", "done": False}, at=AT),
     ),
-    ("private:user/x", "{}", None),
-    ("notebook:zoo", "{}", None),
+    ("private:user/x", "null", None),
 ]
 
 
 @pytest.mark.parametrize(("ref", "more", "fields"), KEPT)
-def test_a_line_of_a_version_before_is_read(ref, more, fields):
-    """What else an edit changed is known by the journal of its entry."""
+def test_a_line_is_read_as_it_is_kept(ref, more, fields):
+    """What else an edit changed names its journal."""
     read = parse_former(line(ref, more))
     assert read == FormerText(
         id=ID,
@@ -72,11 +71,11 @@ def test_a_line_of_a_version_before_is_read(ref, more, fields):
 
 
 def test_what_no_journal_keeps_is_no_former_text():
-    """Fields of another journal, none where there are some, and what is no such line at all."""
+    """Fields without a journal, none where there are some, and what is no such line at all."""
     record = '{"fields":{"title":"x"},"at":"' + BEFORE + '"}'
     for damaged in (
-        line("timeline:x", record),
-        line("memory:todo/x", '{"at":1}'),
+        line("memory:todo/x", record),
+        line("memory:todo/x", '{"journal":"memory","at":1}'),
         "[]",
         '{"id":1}',
         "x",

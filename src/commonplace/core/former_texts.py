@@ -120,11 +120,7 @@ def render_former(former: FormerText) -> bytes:
 def parse_former(content: bytes | str) -> FormerText | None:
     """The former text in such a line; None for what no store of ours wrote."""
     with suppress(msgspec.MsgspecError):
-        line = msgspec.json.decode(content, type=dict[str, Any])
-        # An earlier version named no journal there, and wrote an empty object for None.
-        if more := line.pop("more", None):
-            line["more"] = {**more, "journal": journal_of(str(line.get("ref")))}
-        return msgspec.convert(line, FormerText)
+        return msgspec.json.decode(content, type=FormerText)
     return None
 
 
@@ -172,8 +168,8 @@ class TakesOverFormerTexts(KeepsFormerTexts, Protocol):
 class FormerTexts:
     """Keeps, finds and erases the former texts of one owner; safe among threads and processes.
 
-    They lie in files, except for a journal on a server, which keeps its own. What an earlier
-    version kept of that journal in files moves to the server.
+    They lie in files, except for a journal on a server, which keeps its own. What files have of a
+    journal that moved there moves with it.
 
     Args:
         files: What keeps those in files.
@@ -362,7 +358,7 @@ class FormerTexts:
     def _move(self, journal: str, server: TakesOverFormerTexts) -> None:
         """Move what the files have of a journal's entries to its server.
 
-        An earlier version kept it there. What belongs to no entry of the server stays.
+        The journal lay in files until it moved. What belongs to no entry of the server stays.
         """
         if journal in self._moved:
             return

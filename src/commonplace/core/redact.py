@@ -353,7 +353,7 @@ def read_key(home: str) -> bytes:
     try:
         make_folder(home)
         write_new(Path(path), key, mode=0o600)
-    except FileExistsError:  # another process was first
+    except FileExistsError:  # another process was first; without hard links it is empty at first
         with open(path, "rb") as file:
             return file.read(_KEY_BYTES) or _PASSING_KEY
     except (CommonplaceError, OSError):

@@ -219,7 +219,7 @@ class TimeBook:
         return seen[1]
 
     def _move(self, known: Mapping[str, float], other: KeepsTimes) -> None:
-        """Move what the file has of another's entries, which an older program may have written.
+        """Move what the file has of another's entries: of a journal that moved into a database.
 
         What it never had stays in the file: it is of entries that are kept on this machine.
         """

@@ -213,7 +213,7 @@ class Finder:
             return False
         if encoder is None or encoder.identity != found.identity:
             return False
-        with suppress(CommonplaceError, MemoryError):
+        with suppress(CommonplaceError):
             return self._overviews.is_asked(encoder, found.vector)
         return False
 
@@ -424,8 +424,6 @@ def _encoded(slot: EncoderSlot, ready: Encoder | None, text: str) -> _Encoded:
         return _Encoded(None, "", slot.reason())
     try:
         return _Encoded(encoder.encode_query(text), encoder.identity, "")
-    except MemoryError:
-        return _Encoded(None, encoder.identity, "There is not enough memory for the encoder.")
     except CommonplaceError as exc:
         return _Encoded(None, encoder.identity, exc.message)
 

@@ -244,8 +244,6 @@ class TwoQuestionFinder:
         if encoder is not None:
             try:
                 cosines = self._cosines(encoder, asked, candidates, queries)
-            except MemoryError:
-                why = "Searched by words alone: there is not enough memory for the encoder."
             except CommonplaceError as exc:
                 why = f"Searched by words alone: {exc.message}"
             else:

@@ -136,7 +136,7 @@ def test_broken_weights_are_loaded_again_only_when_they_change(folder, home, cap
 @pytest.mark.parametrize(
     ("failure", "reason"),
     [
-        (MemoryError(), "There is not enough memory for the encoder."),
+        (MemoryError(), "The encoder was not loaded (MemoryError); the log says more."),
         (Unavailable("It is ill.", hint="Wait."), "It is ill."),
         (
             ImportError("no onnxruntime"),

@@ -1,9 +1,6 @@
-"""What `doctor` finds in a memory's file, and what it repairs: damage, a torn outbox, what is to be erased."""
+"""What `doctor` finds in a memory's file, and what it repairs: damage, and what is to be erased."""
 
 from __future__ import annotations
-
-import sqlite3
-from contextlib import closing
 
 import pytest
 
@@ -44,21 +41,8 @@ def save(app, title):
     return app.memory.service().save(RecordDraft(kind="todo", fields={"title": title})).saved.ref_id
 
 
-def run(app, *statements):
-    """As another program, which may have taken the tables' triggers away."""
-    with closing(sqlite3.connect(app.memory.journal.database.path)) as conn, conn:
-        for statement in statements:
-            conn.execute(statement)
-
-
 def problems(app):
     return [each for each in app.memory.problems() if isinstance(each, Problem)]
-
-
-def found(app, text):
-    from commonplace.verbs.memory.finding import MemoryQuestion
-
-    return [hit.entry.title for hit in app.memory.service().search(MemoryQuestion(text=text)).hits]
 
 
 def test_nothing_is_wrong_with_what_is_whole_or_not_there(app):
@@ -87,27 +71,6 @@ def test_a_broken_file_is_named(open_app, at):
     assert str(path) in problem.what
     assert "backup" in problem.hint
     assert not problem.repairable
-
-
-def test_records_that_the_outbox_lacks_are_listed_again(app):
-    """Written or deleted while the triggers were away: the index is told nothing of them."""
-    save(app, "harbour gate")
-    gone = save(app, "harbour wall")
-    assert sorted(found(app, "harbour")) == ["harbour gate", "harbour wall"]
-    run(
-        app,
-        "DROP TRIGGER wb_todo_added",
-        "DROP TRIGGER wb_todo_deleted",
-        f"DELETE FROM wb_todo WHERE id = '{gone}'",
-        "INSERT INTO wb_todo (id, user_id, title, done, created_at, updated_at) SELECT 'other', user_id, 'harbour light', 0, created_at, updated_at"
-        " FROM wb_todo",
-    )
-    (problem,) = problems(app)
-    assert problem.repairable
-    assert "2 records" in problem.what
-    assert len(app.memory.repair()) == 2
-    assert problems(app) == []
-    assert sorted(found(app, "harbour")) == ["harbour gate", "harbour light"]
 
 
 def test_what_is_to_be_erased_is_erased(app):

@@ -341,23 +341,6 @@ def test_a_number_that_counts_nothing_holds_up_no_summary(world, huge):
     assert world.journal.read(entries[0].id).metadata["hours_worked"] == huge
 
 
-def test_a_huge_number_that_an_older_summary_kept_holds_up_none_made_from_it(world):
-    """Hours of a version that counted it lie in the file, and their day was never made."""
-    for hour in (10, 14):
-        world.add("a", f"2025-02-04T{hour}:15", hours_worked=2)
-    world.roll_up("2025-02-04T15:30")
-    with world.journal.database.writing() as conn:
-        changed = conn.connection.execute(
-            "UPDATE rollups SET figures ="
-            " json_set(figures, '$.measures.hours_worked', json('[1, 1e308, 1e308, 1e308]'))"
-        )
-    assert changed.rowcount == 2
-    world.roll_up("2025-02-07T00:00")
-    read = world.read("day", "2025-02-04T00:00").metadata
-    assert read["entries"] == 2
-    assert "hours_worked" not in read
-
-
 def test_of_many_blockers_the_last_hundred_are_carried_upwards(world):
     """The same ones in every level, however late they were recorded; a longer one is cut."""
     for hour in (12, 10, 11):

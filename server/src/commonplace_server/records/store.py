@@ -37,7 +37,7 @@ from commonplace.journals.memory.rows import (
     row_of,
     row_of_call,
 )
-from commonplace_server.postgres.database import statement
+from commonplace_server.postgres.database import retried, statement
 from commonplace_server.postgres.text_lists import Texts
 from commonplace_server.records.line_names import columns_of_refs, name_of, ref_of_line
 from commonplace_server.records.outbox import OutboxLine
@@ -124,10 +124,7 @@ class MemoryPostgres:
         """
         now = self._clock()
         if draft.ref_id or draft.kind == "preference":
-            try:
-                return self._alter(draft, now)
-            except Lost:
-                return self._alter(draft, now)
+            return retried(lambda: self._alter(draft, now))
         ref_id = id_of(draft, self._owner, now=now, random_bytes=self._random_bytes)
         record = apply_draft(None, draft, ref_id=ref_id, now=now)
         try:

@@ -159,10 +159,6 @@ class PostgresMemories:
         """How busy the connections of all users are."""
         return self._database.use()
 
-    def repair(self, store: records.MemoryPostgres) -> list[str]:
-        """Nothing: tables are the administrator's, and what waits is the worker's."""
-        return []
-
     def close(self) -> None:
         """Close the connections; may be called twice."""
         self._index.close()

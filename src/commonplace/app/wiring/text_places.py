@@ -147,8 +147,8 @@ def _scratch_folders(owner: TextOwner) -> ScratchFolders:
 
 
 def _beside_places(owner: TextOwner) -> Iterator[Path]:
-    """The folders in which a restore prepares the places, and earlier versions their downloads."""
-    yield from (owner.home.parent, owner.home, owner.context.folder)
+    """The folders in which a restore prepares the places."""
+    yield owner.home.parent
     yield owner.private.files.roots[0].path.parent
     with suppress(CommonplaceError):
         yield owner.chronicle.journal.path.parent

@@ -49,7 +49,7 @@ def download(profile: Profile, place: CachedFile, endpoint: str, progress: Progr
         except NotFound:
             continue
         except Invalid:
-            # What an earlier attempt left may be of another file: once more from the start.
+            # What a power cut left of an earlier attempt has holes: once more from the start.
             if not resumed:
                 raise
             while not _stream(url, place, progress):

@@ -39,7 +39,6 @@ atexit.register(_LOADS.acquire, timeout=EXIT_WAIT_S)
 _NOT_STARTED = "The encoder has not been started."
 _LOADING = "The encoder is still loading."
 _CLOSED = "The encoder is closed."
-_NO_MEMORY = "There is not enough memory for the encoder."
 
 
 def load(weights: Weights) -> Encoder:
@@ -129,9 +128,6 @@ class BackgroundEncoder:
         encoder, reason = None, ""
         try:
             encoder, reason = self._attempt()
-        except MemoryError:
-            _LOG.exception(_NO_MEMORY)
-            reason = _NO_MEMORY
         except CommonplaceError as exc:
             _LOG.exception("The encoder was not loaded.")
             reason = exc.located if self._shows_paths else exc.message

@@ -132,10 +132,7 @@ class ChronicleFile:
             found = os.stat(self._files[0])
         except FileNotFoundError:
             return None
-        except OSError as exc:
-            if exc.errno == errno.ELOOP:
-                message = "The database {place} is a link that leads back to itself."
-                raise Invalid(message, hint=_NAME_ANOTHER, place=self.path) from exc
+        except OSError:
             with translated(self.path):
                 raise
         identity = found.st_dev, found.st_ino

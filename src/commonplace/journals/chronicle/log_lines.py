@@ -134,7 +134,7 @@ class ProjectLogs(Struct, frozen=True, kw_only=True):
     def _folders(self) -> Iterator[tuple[TrustRequest, Path]]:
         for asked in self.trusted.every():
             file = Path(asked.file)
-            # Of one that an earlier version noted, only what it says now is known.
+            # Where none was ever allowed here, chronicle's own tool may have written one.
             for name in asked.logs or (read_log_config(file).log_dir,):
                 with contextlib.suppress(CommonplaceError):
                     yield asked, folder_of_logs(file, name)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.event import Event
     from commonplace.journals.chronicle.layouts import Layout
 
-_NAME = re.compile(r"\.backup-\d{8}T\d{6}Z(?:-\d+)?")
+_NAME = re.compile(r"\.backup-\d{8}T\d{6}Z")
 
 
 def find_originals(path: Path, events: Sequence[Event]) -> Iterator[Path]:

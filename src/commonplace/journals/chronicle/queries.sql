@@ -322,13 +322,6 @@ SELECT number, :id, timestamp, :seconds, :nanosecond,
     message, hostname, username, directory, :tags, created_at, created_at
 FROM kept_entries WHERE number = :number;
 
--- name: count_same
--- Entries that are in the new table as they were in the old one.
-SELECT count(*) FROM kept_entries JOIN entries ON entries.rowid = kept_entries.number
-WHERE entries.message IS kept_entries.message AND entries.timestamp IS kept_entries.timestamp
-    AND entries.hostname IS kept_entries.hostname AND entries.username IS kept_entries.username
-    AND entries.working_directory IS kept_entries.directory;
-
 -- name: drop_kept
 -- Nobody waits any more.
 DROP TABLE kept_entries;

@@ -89,7 +89,10 @@ def _problems_of_layout(store: ChronicleDatabase, layout: Layout) -> Iterator[Pr
 
 
 def _words_fit(store: ChronicleDatabase) -> bool:
-    """Whether chronicle's own word index is right; a file nobody may write to is not asked."""
+    """Whether chronicle's own word index is right; a file nobody may write to is not asked.
+
+    What a disk damages there, or a version without its triggers left out, refuses each deletion.
+    """
     if not os.access(store.path, os.W_OK) or not os.access(store.path.parent, os.W_OK):
         return True
     try:

@@ -156,7 +156,6 @@ def parse_figures(stored: Mapping[str, Any]) -> Figures:
         measures={
             name: Measure(count=count, total=total, least=least, most=most)
             for name, (count, total, least, most) in stored.get("measures", {}).items()
-            if abs(total) <= _LARGEST * count  # earlier versions counted any number
         },
         **parts,
     )

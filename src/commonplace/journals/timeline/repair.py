@@ -87,7 +87,10 @@ def file_of(journal: TimelineJournal) -> TimelineDatabase:
 
 
 def _words_fit(file: TimelineDatabase) -> bool:
-    """Whether the words that readers of the file search are those of its entries."""
+    """Whether the words that readers of the file search are those of its entries.
+
+    What a disk damages there refuses each later write.
+    """
     if not file.exists:
         return True
     try:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from commonplace.journals.transcripts.message import Message
 
-_VERSION = 2
-_TABLES = frozenset({"messages", "sessions", "deleted", "origins", "changes", "meta"})
+_VERSION = 3
+_TABLES = frozenset({"messages", "sessions", "deleted", "origins", "changes", "left_out", "meta"})
 _MOST_IDS = 5000
 
 
@@ -183,26 +183,15 @@ class Catalog:
 
     def drop_origins(self, paths: Iterable[str]) -> None:
         """Forget how far originals were copied, and what was left out of them."""
-        has_left_out = self.has_left_out
         for path in paths:
             self.run("drop_origin", path=path)
-            if has_left_out:
-                self.run("drop_left_out", path=path)
+            self.run("drop_left_out", path=path)
 
     def put_left_out(self, path: str, client: str, counts: Mapping[tuple[str, str], int]) -> None:
         """Keep what was left out of an original, in place of what was known of it."""
-        if not self.has_left_out:
-            if not counts:
-                return
-            self.run("make_left_out")
         self.run("drop_left_out", path=path)
         for (why, kind), count in counts.items():
             self.run("put_left_out", path=path, client=client, why=why, kind=kind, count=count)
-
-    @property
-    def has_left_out(self) -> bool:
-        """Whether it has the table of what was left out, which one of before has not."""
-        return bool(self.rows("has_left_out"))
 
     def erase_log(self) -> None:
         """Leave nothing in the log of what was overwritten in the file."""

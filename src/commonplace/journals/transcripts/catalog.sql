@@ -49,6 +49,14 @@ CREATE TABLE origins (
     offset INTEGER NOT NULL,
     fingerprint TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE left_out (
+    path TEXT NOT NULL,
+    client TEXT NOT NULL,
+    why TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (path, why, kind)
+) WITHOUT ROWID;
 CREATE TABLE changes (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     client TEXT NOT NULL,
@@ -211,21 +219,6 @@ ON CONFLICT (path) DO UPDATE SET offset = excluded.offset, fingerprint = exclude
 -- name: drop_origin
 -- Forget how far an original was copied.
 DELETE FROM origins WHERE path = :path;
-
--- name: has_left_out
--- Whether anything was ever left out.
-SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'left_out';
-
--- name: make_left_out
--- The table of what was left out, made when it is needed: a catalog of before stays as it is.
-CREATE TABLE left_out (
-    path TEXT NOT NULL,
-    client TEXT NOT NULL,
-    why TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    count INTEGER NOT NULL,
-    PRIMARY KEY (path, why, kind)
-) WITHOUT ROWID;
 
 -- name: list_left_out
 -- How much was left out of an original, or with an empty path of all, by client and kind.

@@ -165,7 +165,9 @@ def append(path: str, content: bytes) -> tuple[int, int, int]:
 def cut_torn_line(path: str) -> None:
     """Take away the beginning of a line that a process left when it was killed.
 
-    A last line that is whole but for its end is kept. Raises: Unavailable, Denied.
+    A last line that is whole but for its end, as an editor saves it, is kept.
+
+    Raises: Unavailable, Denied.
     """
     with translated(path):
         descriptor = open_plain(path, os.O_RDWR | os.O_APPEND)

@@ -167,8 +167,8 @@ class TranscriptStore:
 
     def list_all_left_out(self, origin: str = "") -> list[tuple[str, Skipped, int]]:
         """Client, kind and number of all that was left out, by client, the most frequent first."""
-        found = self._read(lambda x: x.rows("list_left_out", path=origin) if x.has_left_out else [])
-        return [(client, Skipped(why, kind), count) for client, why, kind, count in found or ()]
+        found = self._rows("list_left_out", path=origin)
+        return [(client, Skipped(why, kind), count) for client, why, kind, count in found]
 
     def sessions(
         self, *, since: str = "", until: str = _EVER, client: str = ""
@@ -619,7 +619,10 @@ class TranscriptStore:
         catalog.note_change(client, session)
 
     def _rewrite_others(self, catalog: Catalog, client: str, session: str, year: str) -> None:
-        """Take what was deleted out of files of a session that lie in other years' folders."""
+        """Take what was deleted out of files of a session that lie in other years' folders.
+
+        As where a user copied one machine's folder over another's.
+        """
         for owner, other, _ in files.list_years(self.folder):
             path = files.path_of(self.folder, client, other, session)
             if owner != client or other == year or files.read_size(path) is None:
@@ -663,7 +666,7 @@ class TranscriptStore:
             messages = self._read_lines(client, session, year, wanted) if wanted else []
             if messages is not None:
                 return messages
-            # Somebody altered the file by hand, or removed it.
+            # A person altered the file by hand, or removed it.
             self._write(lambda catalog: self._settle(catalog, client, session))
         return []
 

@@ -351,10 +351,10 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
 
     def _finish_noted(self) -> tuple[str, ...]:
         try:
-            wanted = json.loads(self.pending.read_bytes())
+            wanted: list[_Noted] = json.loads(self.pending.read_bytes())
         except (OSError, ValueError):
             return ()
-        notes = self._delete_noted([_noted(*each) for each in wanted])
+        notes = self._delete_noted(wanted)
         return (f"An earlier forgetting of {counted_entries(len(wanted))} was finished.", *notes)
 
     def _delete_noted(self, wanted: Sequence[_Noted]) -> list[str]:
@@ -559,13 +559,6 @@ def _planned(entry: EditableText, because: str = "") -> PlannedDeletion:
         supersedes=entry.supersedes,
         written=entry.written,
     )
-
-
-def _noted(
-    ref: str, version: str, days: int | None = None, names: Sequence[Inherited] = ()
-) -> _Noted:
-    """What was noted of an entry, by an earlier version too, which noted less."""
-    return ref, version, days, names
 
 
 def puts(source: Source, known: Since) -> Iterator[Doc]:

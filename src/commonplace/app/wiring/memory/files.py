@@ -84,12 +84,6 @@ class FileMemories:
         if store.exists:
             yield from find_problems(store)
 
-    def repair(self, store: MemoryJournal) -> list[str]:
-        """List again for the index what its outbox lacks. Raises: Unavailable."""
-        from commonplace.journals.memory.repair import list_unlisted
-
-        return list_unlisted(store)
-
     def close(self) -> None:
         """Nothing is shared."""
 

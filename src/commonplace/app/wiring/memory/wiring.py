@@ -71,10 +71,6 @@ class Memories(Protocol):
         """What is wrong with what an owner has here, each with its next step; and what is known."""
         ...
 
-    def repair(self, store: Any) -> list[str]:
-        """Repair what can be repaired of an owner's; a sentence for each thing done."""
-        ...
-
     def close(self) -> None:
         """Close what all users share; may be called twice."""
         ...
@@ -324,20 +320,18 @@ class MemoryWiring:
             yield Problem(what=exc.located, hint=exc.located_hint)
 
     def repair(self) -> list[str]:
-        """Repair what can be repaired, then erase what deleted records left.
+        """Erase what deleted records left.
 
         Returns:
-            A sentence for each thing done.
+            A sentence where there was something.
 
         Raises:
             Unavailable: The memory cannot be opened or written.
         """
-        if not self._memories.is_there(self._context.settings.owner):
-            return []
-        done = self._memories.repair(self.journal)
-        if self.journal.to_erase() and not self.service().erase():
-            done.append("Erased what deleted records had left.")
-        return done
+        is_there = self._memories.is_there(self._context.settings.owner)
+        if is_there and self.journal.to_erase() and not self.service().erase():
+            return ["Erased what deleted records had left."]
+        return []
 
     def close(self) -> None:
         """Close the database."""
