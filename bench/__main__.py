@@ -45,6 +45,7 @@ from bench.figures import render_table, write_json
 from commonplace.app.languages import Languages
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
+from commonplace.inference.language.budget import TokenBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -270,7 +271,13 @@ def _of_models(scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
     if "situations" not in parts:
         return
     settings = read_settings(cwd=Path.cwd(), home=Path.home())
-    model = Languages(settings, folder=scratch / "llm", clock=utc_now).find(better=True)
+    budget = TokenBudget(
+        scratch / "llm",
+        per_day=int(settings.llm.tokens_per_day),
+        clock=utc_now,
+        zone=settings.timezone,
+    )
+    model = Languages(settings, open_budget=lambda: budget).find(better=True)
     if model is None:
         _say("Situations are not measured: no language model is set (`commonplace config show`).")
         return

@@ -6,6 +6,7 @@ Never imported by the product itself.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from server.tests.two_homes import settings_in, traces
@@ -28,6 +29,10 @@ class SharedJournalLaws(ABC):
         """Write an entry; its ref."""
 
     @abstractmethod
+    def write_once(self, app, text, key):
+        """Write an entry with a key; the facts of the answer."""
+
+    @abstractmethod
     def found(self, app, query):
         """The refs of the entries that a search of the journal, and a recall, find for words."""
 
@@ -38,6 +43,20 @@ class SharedJournalLaws(ABC):
     @abstractmethod
     def remove(self, app, ref):
         """Take an entry out of the journal, and do nothing beside it."""
+
+    def test_a_key_is_one_entry_on_all_servers(self, one, two):
+        """Also where both are asked at once; what the second call says is not written."""
+        with ThreadPoolExecutor(8) as threads:
+            asked = [
+                (key, threads.submit(self.write_once, app, f"Call {number}.", f"k{key}"))
+                for number, key in enumerate((0, 1, 2, 0))
+                for app in (one, two)
+            ]
+            answers = [(key, each.result()) for key, each in asked]
+        refs = {key: {x["ref"] for of, x in answers if of == key} for key in range(3)}
+        assert [len(x) for x in refs.values()] == [1, 1, 1]
+        assert len(set().union(*refs.values())) == len(self.listed(one)) == 3
+        assert sum(not x["repeated"] for _, x in answers) == 3
 
     def test_what_is_edited_on_one_is_so_on_the_other(self, one, two):
         """What it said before is found nowhere, and is taken back from anywhere."""

@@ -41,6 +41,9 @@ class TestChronicleOnPostgres(SharedJournalLaws):
     found = staticmethod(found)
     listed = staticmethod(listed)
 
+    def write_once(self, app, text, key):
+        return ask(app, "add_entry", message=text, idempotency_key=key).facts
+
     def remove(self, app, ref):
         app.chronicle.journal.delete_event(ref)
 

@@ -46,6 +46,9 @@ class TestPrivateOnPostgres(SharedJournalLaws):
     found = staticmethod(found)
     listed = staticmethod(listed)
 
+    def write_once(self, app, text, key):
+        return ask(app, "process_thoughts", reflections=text, idempotency_key=key).facts
+
     def remove(self, app, ref):
         app.private.journal.delete(ref)
 

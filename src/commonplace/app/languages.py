@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import Invalid
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from commonplace.config.table import Settings
-    from commonplace.core.clock import Clock, Level
+    from commonplace.core.clock import Level
     from commonplace.core.ports import Language
     from commonplace.core.redact import Screen
-    from commonplace.inference.language.budget import Run, TokenBudget
+    from commonplace.inference.language.budget import KeepsBudget, Run
     from commonplace.inference.language.client import LanguageClient
     from commonplace.journals.timeline.model_texts import ModelTexts
     from commonplace.journals.timeline.rollups import Rollups
@@ -29,27 +29,29 @@ LARGE: tuple[Level, ...] = ("week", "month", "year")
 
 
 class Languages:
-    """One owner's language models. folder: of what they spent."""
+    """One owner's language models.
+
+    Args:
+        settings: Of that owner.
+        open_budget: Gives the tokens that they have spent.
+        screen: What hides secrets in what they are asked.
+    """
 
     def __init__(
-        self, settings: Settings, *, folder: Path, clock: Clock, screen: Screen | None = None
+        self,
+        settings: Settings,
+        *,
+        open_budget: Callable[[], KeepsBudget],
+        screen: Screen | None = None,
     ) -> None:
         self._screen = screen
         self._settings = settings
-        self._folder = folder
-        self._clock = clock
+        self._open_budget = open_budget
 
     @cached_property
-    def token_budget(self) -> TokenBudget:
+    def token_budget(self) -> KeepsBudget:
         """The tokens that this owner's models have spent."""
-        from commonplace.inference.language.budget import TokenBudget
-
-        return TokenBudget(
-            self._folder,
-            per_day=int(self._settings.llm.tokens_per_day),
-            clock=self._clock,
-            zone=self._settings.timezone,
-        )
+        return self._open_budget()
 
     def find(self, *, better: bool = False, within_s: float | None = None) -> Language | None:
         """A model for one run, its tokens counted and capped; None where none is set.

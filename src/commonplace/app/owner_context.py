@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from commonplace.core.time_book import KeepsTimes, TimeBook, TimeColumn
     from commonplace.core.values import Finding
     from commonplace.db.raw_files import RawFiles
+    from commonplace.inference.language.budget import KeepsBudget
     from commonplace.search.filing.filing import Filing
     from commonplace.search.filing.port import FilingPort, Refreshing
     from commonplace.search.finder import Finder
@@ -201,10 +202,16 @@ class OwnerContext(ABC):
     @locked_cached_property
     def languages(self) -> Languages:
         """The language models of the settings, and what they may spend."""
+        return self.languages_of(self.settings.owner)
+
+    def languages_of(self, owner: str) -> Languages:
+        """The language models of the settings, where an owner pays for them."""
         from commonplace.app.languages import Languages
 
         return Languages(
-            self.settings, folder=self.folder / "llm", clock=self.clock, screen=self.shared.screen
+            self.settings,
+            open_budget=lambda: self._budget(owner),
+            screen=self.shared.screen,
         )
 
     @locked_cached_property
@@ -446,6 +453,10 @@ class OwnerContext(ABC):
     @abstractmethod
     def _former_on_servers(self, owner: str) -> Mapping[str, Callable[[], TakesOverFormerTexts]]:
         """What keeps former texts of a journal where every server sees them, by its name."""
+
+    @abstractmethod
+    def _budget(self, owner: str) -> KeepsBudget:
+        """The tokens that an owner's language models have spent."""
 
     @abstractmethod
     def _lineage(self) -> Lineage:

@@ -27,6 +27,7 @@ from commonplace_server.records.former_texts import MemoryFormerTexts
 from commonplace_server.records.outbox_checks import check_unchanged
 from commonplace_server.records.times import MemoryTimes
 from commonplace_server.records.upkeep import MemoryUpkeep
+from commonplace_server.state.spending import SpentDatabase
 from commonplace_server.store import entries
 from commonplace_server.store.chronicle import ChroniclePostgres
 from commonplace_server.store.notebook import NotebookPostgres
@@ -112,6 +113,17 @@ class PostgresMemories:
     def former_of(self, owner: str, journal: str) -> MemoryFormerTexts:
         """What keeps former texts of a user's entries, for every server of the database."""
         return MemoryFormerTexts(self._database, owner=owner, journal=journal)
+
+    def budget_of(self, owner: str, clock: Clock) -> SpentDatabase:
+        """The tokens that a user's language models have spent, on every server of the database."""
+        settings = self._shared.settings
+        return SpentDatabase(
+            self._database,
+            owner=owner,
+            per_day=int(settings.llm.tokens_per_day),
+            clock=clock,
+            zone=settings.timezone,
+        )
 
     def of_owner(self, context: OwnerContext) -> SearchStack[WordFiling]:
         """What files and finds this owner's: alone, as anybody's."""

@@ -164,12 +164,7 @@ class TimelineWiring:
         context = self._context
         if not context.settings.llm.background:
             return None
-        from commonplace.app.languages import Languages
-
-        folder = context.shared.folder_of(service.journal.owner) / "llm"
-        return Languages(
-            context.settings, folder=folder, clock=context.clock, screen=context.shared.screen
-        ).model_texts(service.rollups)
+        return context.languages_of(service.journal.owner).model_texts(service.rollups)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""

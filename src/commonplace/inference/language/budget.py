@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import uuid
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.core.errors import CommonplaceError, Denied
 from commonplace.core.files import make_folder, may_exist, translated
@@ -24,6 +24,24 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.core.ports import Language
     from commonplace.core.values import Completion, Question
+
+
+class KeepsBudget(Protocol):
+    """The tokens of one owner, by day."""
+
+    per_day: int
+
+    def spent(self) -> int:
+        """Tokens spent or set aside today."""
+        ...
+
+    def set_aside(self, tokens: int, model: str) -> str:
+        """Take so many out of today's; what to `settle` them with, once. Raises: Denied."""
+        ...
+
+    def settle(self, key: str, tokens_in: int, tokens_out: int, model: str) -> None:
+        """Write down what it was in the end."""
+        ...
 
 
 class TokenBudget:
@@ -54,11 +72,7 @@ class TokenBudget:
         spent = self.spent()
         if spent > self.per_day:
             self.settle(key, 0, 0, model)
-            raise Denied(
-                f"Today's tokens are spent: {spent - tokens:,} of {self.per_day:,}, "
-                f"and {tokens:,} are needed.",
-                hint="Wait until tomorrow, or set llm.tokens_per_day higher.",
-            )
+            raise day_is_spent(spent - tokens, self.per_day, tokens)
         return key
 
     def settle(self, key: str, tokens_in: int, tokens_out: int, model: str) -> None:
@@ -98,10 +112,18 @@ class TokenBudget:
             add_line(self._path(), line)
 
 
+def day_is_spent(spent: int, per_day: int, tokens: int) -> Denied:
+    """What is raised where a day has not so many tokens left."""
+    return Denied(
+        f"Today's tokens are spent: {spent:,} of {per_day:,}, and {tokens:,} are needed.",
+        hint="Wait until tomorrow, or set llm.tokens_per_day higher.",
+    )
+
+
 class Run:
     """What one run may spend: a call of a tool, a round of summaries; all models of it together."""
 
-    def __init__(self, budget: TokenBudget, *, per_run: int) -> None:
+    def __init__(self, budget: KeepsBudget, *, per_run: int) -> None:
         self._budget = budget
         self._left = self._per_run = per_run
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.time_book import KeepsTimes, TimeColumn
     from commonplace.core.values import Finding
+    from commonplace.inference.language.budget import KeepsBudget
     from commonplace.journals.chronicle.ports import SharedChronicle
     from commonplace.journals.memory.ports import MemoryStore
     from commonplace.journals.notebook.ports import NotebookStore
@@ -111,6 +112,10 @@ class SharedMemories(Memories, Protocol):
         """What keeps former texts of a user's entries for every server."""
         ...
 
+    def budget_of(self, owner: str, clock: Clock) -> KeepsBudget:
+        """The tokens that a user's language models have spent on every server."""
+        ...
+
 
 def memories_of(shared: ProcessContext) -> Memories:
     """Where the memories of all users of a process are kept.
@@ -118,6 +123,21 @@ def memories_of(shared: ProcessContext) -> Memories:
     Raises: Unavailable without the extra that it needs.
     """
     return shared.open_once("memories", _open_memories)
+
+
+def budget_of(shared: ProcessContext, owner: str, clock: Clock) -> KeepsBudget:
+    """The tokens that an owner's models have spent, here or on all servers of a database."""
+    settings = shared.settings
+    if settings.database.url is not None:
+        return shared_of(shared).budget_of(owner, clock)
+    from commonplace.inference.language.budget import TokenBudget
+
+    return TokenBudget(
+        shared.folder_of(owner) / "llm",
+        per_day=int(settings.llm.tokens_per_day),
+        clock=clock,
+        zone=settings.timezone,
+    )
 
 
 def times_of(shared: ProcessContext, owner: str, column: TimeColumn) -> KeepsTimes | None:
