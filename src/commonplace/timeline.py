@@ -241,7 +241,7 @@ class Timeline(MessageLibrary[TimelineService]):
         self._app.shared.close_idle(self.owner)
 
     def _filed(self, service: TimelineService) -> tuple[Refreshing, OwnerIndex]:
-        return service.filing(), self._app.shared.indexes.of_owner(self.owner)
+        return service.filing(), self._app.timeline.index_of(self.owner)
 
     def _amender_of(self, service: TimelineService) -> TimelineAmender:
         return TimelineAmender(service)

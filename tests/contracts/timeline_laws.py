@@ -414,6 +414,24 @@ class TimelineContract:
         rolling.catch_up()
         assert one.above(["chronicle:1"])["chronicle:1"] == frozenset()
 
+    def test_what_has_expired_in_another_journal_is_quoted_in_no_answer(self, world):
+        """Whatever numbers it and the entries here have."""
+        one = world.open()
+        source = OneSource("chronicle", prefix="chronicle:")
+        pages = {"chronicle": OnePages(source)}
+        feeding = Feeding(one, sources=lambda: [source], openers=lambda: pages)
+        one.add("watered the plants", at=at("2025-02-10T10:00"))
+        text = "Deployed the harbour api"
+        source.put(a_doc("chronicle:1", text, journal="chronicle", at=START))
+        feeding.sync()
+        world.clock.at = at("2025-03-05T10:00")
+        rollups_of(one, feed=feeding).catch_up()
+        assert any("harbour" in said for said, *_ in told(one).values())
+        world.expire("chronicle:1")
+        told_now = [said for said, *_ in told(world.open()).values()]
+        assert not any("harbour" in said for said in told_now)
+        assert any("plants" in said for said in told_now)
+
     def test_another_zone_begins_a_series_of_its_own(self, world):
         """For all who open it; what the zone before had cut leaves when the new one has its own."""
         one, two = world.open(), world.open()

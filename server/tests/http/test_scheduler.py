@@ -183,6 +183,29 @@ def test_a_record_in_a_database_that_has_expired_goes(words_only, database, monk
     world.apps.close()
 
 
+def test_what_is_due_in_a_database_is_rolled_up(words_only, database, monkeypatch):
+    """Of each owner who was ever served here; one with nothing due is not opened."""
+    monkeypatch.setenv("COMMONPLACE_DATABASE_URL", database.app_url)
+    world = World()
+    world.work = RollupScheduler(
+        world.apps,
+        users=world.users,
+        grace=timedelta(),
+        clock=world.clock,
+        has_due=lambda owner: has_due(world.apps.shared, owner, world.clock()),
+    )
+    world.add("ann")
+    with world.apps.using("bob") as app:
+        app.memory.write_toolset().tool("memory_save").call({"kind": "todo", "title": "x"})
+    assert [*world.work.list_owners()] == []
+    world.clock.at = AT + timedelta(hours=1)
+    assert [*world.work.list_owners()] == ["ann"]
+    assert world.work.roll_up() == 1
+    assert world.due("ann") == 0
+    assert [*world.work.list_owners()] == []
+    world.apps.close()
+
+
 def test_sessions_that_are_kept_no_longer_go(words_only, monkeypatch):
     """Of each owner, also of one without a timeline."""
     monkeypatch.setenv("COMMONPLACE_TRANSCRIPTS_RETAIN_DAYS", "30")

@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.doors.web.web_world import ADDRESS, NOW, csrf_of, words_of
 from tests.journals.transcripts.sessions import said
+from tests.patience import until
 
 from commonplace.app import Apps
 from commonplace.config.settings import parse_setting, read_settings, user_file
@@ -78,6 +79,15 @@ def world(words_only):
 
 
 @pytest.fixture
+def in_database(words_only, database, monkeypatch):
+    """A server whose users' journals lie in a database."""
+    monkeypatch.setenv("COMMONPLACE_DATABASE_URL", database.app_url)
+    made = ServedWorld()
+    yield made
+    made.apps.close()
+
+
+@pytest.fixture
 def narrow(words_only):
     """A server that admits little."""
     made = ServedWorld(LIMITS)
@@ -131,6 +141,25 @@ def test_the_link_of_a_connector_opens_the_entry(world):
     (result,) = found["results"]
     path = f"/web/entry?{result['url'].partition('?')[2]}"
     assert "painted the harbour wall" in words_of(world.browser("ann").get(path))
+
+
+def test_the_pages_of_a_timeline_in_a_database(in_database):
+    """Calendar, year and trends tell of it; another user's tell nothing."""
+    with in_database.apps.using("ann") as app:
+        add = app.toolset("timeline").tool("timeline_add")
+        for day in ("2026-11-20", "2026-11-21"):
+            more = {"metadata": {"projects": ["zoo"]}, "at": f"{day} 09:00"}
+            add.call({"content": f"painted the quokka gate of {day}", **more})
+    ann, bob = in_database.browser("ann"), in_database.browser("bob")
+    until(lambda: "zoo" in words_of(ann.get("/web/timeline")), "what is due to be counted")
+    paths = ("timeline", "calendar/2026-11-20", "calendar/2026-11", "calendar/2026")
+    pages = {path: [words_of(each.get(f"/web/{path}")) for each in (ann, bob)] for path in paths}
+    for path in paths[1:3]:
+        assert "quokka gate of 2026-11-20" in pages[path][0]
+    assert "2 entries" in pages["calendar/2026"][0]
+    for path in paths:
+        assert "quokka" not in pages[path][1]
+        assert "zoo" not in pages[path][1]
 
 
 def test_each_sees_their_own(world):

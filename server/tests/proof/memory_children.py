@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.patience import PATIENCE_S
@@ -19,13 +20,17 @@ from tests.patience import PATIENCE_S
 from commonplace.app import Apps
 from commonplace.app.process import ProcessContext
 from commonplace.config.settings import read_settings
+from commonplace.journals.timeline.database import SqliteRows
 from commonplace.memory import Memory
 from commonplace.private import Private
+from commonplace.timeline import Timeline
+from commonplace_server.store.timeline import PostgresRows
 from commonplace_server.wiring.memories import open_worker
 from commonplace_server.worker import numbers
 from commonplace_testing import HashingEncoder, ReadySlot
 
 LEASE_S = 0.5
+RECORDED_FROM = datetime(2026, 1, 5, 9, tzinfo=UTC)
 
 
 class SlowEncoder(HashingEncoder):
@@ -110,6 +115,44 @@ def move(asked):
         app.private.journal  # noqa: B018  opens it
 
 
+def move_timeline(asked):
+    """Open a timeline whose file moves into the database, and die after a given query of that."""
+    left = itertools.count(asked["point"], -1)
+
+    def dying(run):
+        def run_and_die(self, *given):
+            done = run(self, *given)
+            if not next(left):
+                os.kill(os.getpid(), signal.SIGKILL)
+            return done
+
+        return run_and_die
+
+    for rows in (SqliteRows, PostgresRows):
+        rows.run = dying(rows.run)
+    shared = ProcessContext(_settings(asked), encoder=ReadySlot(None), serves_owners=True)
+    apps = Apps(shared.settings, user_home=None, shared=shared)
+    with apps.using(asked["user"]) as app:
+        app.timeline.journal  # noqa: B018  opens it
+
+
+def record(asked):
+    """Record what happens with keys, alter, replace and delete some, roll up; tell each, once done."""
+    told = os.open(asked["told"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    with Timeline(asked["user"], settings=_settings(asked), encoder=ReadySlot(None)) as mine:
+        for number in range(asked["first"], 10**9):
+            at = RECORDED_FROM + timedelta(minutes=number)
+            ref = mine.save_entry(f"harbour n{number}.", at=at, idempotency_key=f"key {number}")
+            os.write(told, f"saved {number} {ref}\n".encode())
+            if number % 3 == 0:
+                mine.edit(ref, f"fence n{number}.")
+                os.write(told, f"altered {number} {ref}\n".encode())
+            if number % 5 == 0:
+                mine.delete(ref)
+                os.write(told, f"deleted {number} {ref}\n".encode())
+            mine.roll_up()
+
+
 def work(asked):
     """What a worker does, a few at a time, with leases that soon run out."""
     numbers.BACKLOG_LEASE_S, numbers.BACKLOG_BATCH, numbers.BACKLOG_POLL_S = LEASE_S, 8, 0.01
@@ -128,6 +171,16 @@ def _settings(asked):
     return read_settings(flags=flags, environ={}, cwd=Path(asked["home"]), home=None)
 
 
+DOING = {
+    "save": save,
+    "work": work,
+    "think": think,
+    "move": move,
+    "record": record,
+    "move timeline": move_timeline,
+}
+
+
 def main():
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
@@ -135,7 +188,7 @@ def main():
         child = os.fork()
         if not child:
             os.close(0)
-            {"save": save, "work": work, "think": think, "move": move}[asked["what"]](asked)
+            DOING[asked["what"]](asked)
             os._exit(0)
         print(child, flush=True)  # noqa: T201  the answer
 

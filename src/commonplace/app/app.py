@@ -240,6 +240,7 @@ class App(OwnerContext):
             private=self.private,
             chronicle=self.chronicle,
             notebook=self.notebook,
+            timeline=self.timeline,
             transcripts=self.transcripts,
             memory=self.memory,
             places=self.text_places(),
@@ -556,7 +557,8 @@ class App(OwnerContext):
     def _other_sources(self) -> Sequence[Source]:
         return self.private.other_sources()
 
-    def _quoting(self) -> Callable[[Sequence[str]], Sequence[str]] | None:
+    def quoting(self) -> Callable[[Sequence[str]], Sequence[str]] | None:
+        """What tells which other refs quote those that are forgotten, where something does."""
         feeding = self.timeline.feeding
         return None if feeding is None else feeding.forget
 

@@ -225,7 +225,7 @@ class OwnerContext(ABC):
             others=self._other_sources(),
             encoder=self.encoder,
             holder=holder(),
-            quoting=self._quoting(),
+            quoting=self.quoting(),
             elsewhere=self._indexes_elsewhere,
             observer=self.brief,
             shows_paths=self.shows_paths,
@@ -246,12 +246,16 @@ class OwnerContext(ABC):
             zone=self.settings.timezone,
         )
 
-    def drop_from_index(self, refs: Sequence[str]) -> None:
-        """Take entries that move elsewhere out of the index on this machine."""
+    def drop_from_index(self, refs: Sequence[str], owner: str = "") -> None:
+        """Take entries that move elsewhere out of the index on this machine.
+
+        owner: another than this context's; empty for this one.
+        """
         from commonplace.core.ports import Forgetting
 
-        if isinstance(self.index, Forgetting):
-            self.index.forget(refs)
+        index = self.shared.indexes.of_owner(owner) if owner else self.index
+        if isinstance(index, Forgetting):
+            index.forget(refs)
 
     def _indexes_elsewhere(self, refs: Sequence[str]) -> Iterator[tuple[OwnerIndex, Sequence[str]]]:
         """The indexes of others that may hold some of these refs, with those."""
@@ -280,6 +284,12 @@ class OwnerContext(ABC):
         from commonplace.core.expiring import hidden_refs
 
         return hidden_refs(self.expiry_book, self.clock)
+
+    def hidden_of(self, owner: str) -> Hidden:
+        """The same of any owner."""
+        from commonplace.core.expiring import hidden_refs
+
+        return hidden_refs(self.expiry_book_of(owner), self.clock)
 
     @locked_cached_property
     def replaced(self) -> TimeBook:
@@ -443,7 +453,7 @@ class OwnerContext(ABC):
         """What is followed aside."""
 
     @abstractmethod
-    def _quoting(self) -> Callable[[Sequence[str]], Sequence[str]] | None:
+    def quoting(self) -> Callable[[Sequence[str]], Sequence[str]] | None:
         """What tells which other refs quote those that are forgotten, where something does."""
 
     @abstractmethod

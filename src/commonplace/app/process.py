@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 DEFAULT_VECTORS = "numpy"
 """What finds the nearest vectors where the settings' own choice cannot be had."""
 
-IN_DATABASE = ("memory", "chronicle", "private")
+IN_DATABASE = ("memory", "chronicle", "private", "timeline")
 """The journals of a served user that lie in the database which the settings name."""
 
 OF_EVERYBODY = ("memory",)
-"""Those that lie there for the machine's own owner too: the others are read by other programs."""
+"""Those that lie there for the machine's own owner too: the others are files of that machine."""
 
 SERVED = "served"
 """The folder, in an owner's, of what depends on journals that are served to that owner alone."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import AmendsRefs
     from commonplace.core.time_book import TimeBook
     from commonplace.core.values import Amendment, EditableText
-    from commonplace.search.filing.port import Filed, Pending
+    from commonplace.search.filing.port import Outcome
 
 _Written = TypeVar("_Written")
 _Given = TypeVar("_Given")
@@ -511,7 +511,7 @@ def look_up_former(
     return look_up(ref, checked)
 
 
-def left_notes(filed: Filed | Pending | None) -> tuple[str, ...]:
+def left_notes(filed: Outcome | None) -> tuple[str, ...]:
     """What the caller must know where the text of a deleted entry is still in the index."""
     return (f"Still in the index: {filed.why}",) if filed and filed.why else ()
 

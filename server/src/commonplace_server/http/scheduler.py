@@ -11,10 +11,12 @@ import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from commonplace.app.wiring.memory.wiring import times_of
+from commonplace.app.wiring.memory.wiring import shared_of, times_of
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.owner_folders import folder_owner
 from commonplace.core.time_book import EXPIRING
+from commonplace.journals.timeline.due_periods import bounds
+from commonplace.journals.timeline.entry import JOURNAL
 from commonplace.verbs.timeline.commands import TimelineCommands
 from commonplace_server.background import Background
 
@@ -48,7 +50,7 @@ class RollupScheduler(Background):
         users: The folder of all owners' folders.
         grace: How much longer a period waits for late entries.
         clock: Gives the time.
-        has_due: Whether a record of an owner has expired in a database of memories.
+        has_due: Whether anything of an owner's is due that lies in a database.
     """
 
     def __init__(
@@ -148,9 +150,17 @@ def _roll_up_some(app: App) -> tuple[int, bool]:
 
 
 def has_due(shared: ProcessContext, owner: str, now: datetime) -> bool:
-    """Whether a user's record in a database has expired; it is forgotten by a user's next call.
+    """Whether a user's entry in a database has expired, or a period there is due.
 
-    Raises: Unavailable, Denied.
+    Both are seen to by a user's next call as well. Raises: Unavailable, Denied.
     """
     times = times_of(shared, owner, "expires_at")
-    return times is not None and bool(times.list_due(now.timestamp()))
+    if times is not None and times.list_due(now.timestamp()):
+        return True
+    if JOURNAL not in shared.journals_in_database(owner):
+        return False
+    store, settings = shared_of(shared).timeline_of(owner, lambda: now), shared.settings
+    if settings.llm.background or settings.timeline.retention != "off":
+        return store.exists
+    grace = timedelta(minutes=settings.timeline.grace_minutes)
+    return bool(store.ask("count_due", **bounds(now, grace)))

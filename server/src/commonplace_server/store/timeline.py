@@ -19,19 +19,23 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_time
 from commonplace.core.expiring import is_revealed
 from commonplace.core.owner_folders import parse_owner
+from commonplace.core.values import Put
 from commonplace.db.queries import read_queries
 from commonplace.journals.timeline import queries as timeline
-from commonplace.journals.timeline.entry import MEMORY_TYPE, SUPERSEDES, id_of, unpack_id
+from commonplace.journals.timeline.entry import JOURNAL, MEMORY_TYPE, SUPERSEDES, id_of, unpack_id
 from commonplace_server.postgres.database import statement
 from commonplace_server.postgres.text_lists import Texts
+from commonplace_server.store.entries import EntryRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from psycopg import Cursor, sql
 
     from commonplace.core.clock import Clock
+    from commonplace.core.values import Doc
+    from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace_server.postgres.database import Connection, Postgres
 
 _ROWS_OF = (
@@ -45,6 +49,9 @@ _WITH = re.compile(r"WITH (?:RECURSIVE )?")
 _BOUNDS = frozenset({"start", "after", "after_end", "timestamp"})
 _ENDS = {"": "-infinity", "~": "infinity"}
 """The bounds before and after every time, as the file and as Postgres name them."""
+
+_AT_ONCE = 500
+_MOVING_S = 600.0
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 
@@ -136,7 +143,7 @@ class _Used(threading.local):
 
 
 class TimelinePostgres:
-    """One user's timeline in a database that all users share; implements `ports.TimelineStore`.
+    """One user's timeline in a database that all users share; implements `ports.SharedTimeline`.
 
     Thread-safe.
 
@@ -175,10 +182,17 @@ class TimelinePostgres:
             with self._using(PostgresRows(conn, self._owner, hidden)) as rows:
                 yield rows
 
-    @contextmanager
-    def writing(self) -> Iterator[PostgresRows]:
+    def writing(self) -> AbstractContextManager[PostgresRows]:
         """A use in which nobody else writes to this timeline; see the port."""
-        with self._database.owner_transaction(self._owner) as conn:
+        return self._writing(None)
+
+    def taking_over(self) -> AbstractContextManager[PostgresRows]:
+        """The same for as long as all of a timeline takes; see the port."""
+        return self._writing(_MOVING_S)
+
+    @contextmanager
+    def _writing(self, deadline_s: float | None) -> Iterator[PostgresRows]:
+        with self._database.owner_transaction(self._owner, deadline_s=deadline_s) as conn:
             asked = {"owner": self._owner}
             if conn.execute(query("hold"), asked).fetchone() is None:
                 conn.execute(query("begin"), asked)
@@ -217,6 +231,43 @@ class TimelinePostgres:
         """Nothing is held: the connections are shared by all users."""
 
 
+class TimelineDocs:
+    """What an index holds of one user's timeline on Postgres; see `source.KeepsEntries`.
+
+    Args:
+        journal: The timeline, over `TimelinePostgres`.
+    """
+
+    def __init__(self, database: Postgres, journal: TimelineJournal) -> None:
+        self._journal = journal
+        self._rows = EntryRows(database, owner=journal.owner, journal=JOURNAL, clock=journal.clock)
+
+    def mark(self) -> str:
+        """A token that changes with every change; reads the outbox, and no entry."""
+        return self._rows.mark()
+
+    def changed_since(self, mark: str | None) -> list[str] | None:
+        """The ids of all that changed after a mark; None for a mark that says not."""
+        return self._rows.changed_since(mark)
+
+    def get_many(self, identities: Sequence[str]) -> list[Doc]:
+        """The docs of those of these that are shown, in no order."""
+        return self._docs("by_ids", ids=Texts(identities))
+
+    def list_all(self) -> Iterator[Doc]:
+        """The docs of all that is shown; few are held in memory."""
+        after = -1
+        while found := self._docs("shown_after", seq=after, limit=_AT_ONCE):
+            yield from found
+            after = found[-1].turn
+
+    def _docs(self, name: str, **asked: object) -> list[Doc]:
+        with self._journal.database.reading() as rows:
+            found = [] if rows is None else [*map(timeline.entry_of, rows.run(name, asked))]
+            changes = self._journal.docs(found)
+        return [each.doc for each in changes if isinstance(each, Put)]
+
+
 def _as_sent(name: str, values: dict[str, Any]) -> dict[str, Any]:
     """Values as Postgres takes them, with what its rows have of their own."""
     for key, value in values.items():
@@ -228,7 +279,7 @@ def _as_sent(name: str, values: dict[str, Any]) -> dict[str, Any]:
     for key in _LISTS.get(name, ()):
         texts = json.loads(values[key]) if values[key] else []
         values[key] = texts if key == "levels" else Texts(texts)
-    if name in {"add", "update"}:
+    if name in {"add", "update", "take_entries"}:
         values |= _columns_of(values["metadata"])
     return values
 

@@ -472,3 +472,81 @@ WHERE user_id = %(owner)s AND journal = 'timeline' AND id = %(id)s;
 -- name: take_number
 -- A number of its own for what is in no other table.
 UPDATE cp_timelines SET seq = seq + 1 WHERE user_id = %(owner)s RETURNING seq;
+
+-- name: by_ids
+-- Those with some ids that are shown.
+SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    rollup_level, status, created_at, updated_at, tz, hash, parent_id
+FROM journal_entries
+WHERE id = ANY (%(ids)s::text[]) AND status = 'active' AND content <> '';
+
+-- name: shown_after
+-- All that is shown after a number, in the order of their numbers.
+SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    rollup_level, status, created_at, updated_at, tz, hash, parent_id
+FROM journal_entries
+WHERE seq > %(seq)s AND status = 'active' AND content <> '' ORDER BY seq LIMIT %(limit)s;
+
+-- name: take_state
+-- A timeline comes out of a file: its zone, and the number of its last entry or change.
+UPDATE cp_timelines SET zone = coalesce(nullif(%(zone)s, ''), zone), seq = %(seq)s
+WHERE user_id = %(owner)s;
+
+-- name: take_entries
+-- An entry or summary as it was; this and what follows comes out of a file.
+INSERT INTO cp_entries (
+    user_id, journal, id, place, at, nanos, written_at, scope, body, tags, folded, supersedes, more,
+    level, starts, ends, zone, state, altered_at, hash
+) OVERRIDING SYSTEM VALUE VALUES (
+    %(owner)s, 'timeline', %(id)s, %(seq)s, %(timestamp)s::timestamptz, 0, %(created_at)s::timestamptz,
+    %(entry_type)s, %(content)s, %(tags)s::text[], '{}', %(supersedes)s, %(metadata)s,
+    %(rollup_level)s, %(period_start)s::timestamptz, %(period_end)s::timestamptz, %(tz)s,
+    %(status)s, %(updated_at)s::timestamptz, %(hash)s::bytea
+);
+
+-- name: take_rollups
+-- What only a summary has.
+INSERT INTO cp_rollups (
+    user_id, seq, period_key, input_hash, generator, figures, points, is_private, attempts, tried,
+    claimed_until
+) VALUES (
+    %(owner)s, %(seq)s, %(period_key)s, %(input_hash)s, %(generator)s, %(figures)s, %(points)s,
+    %(is_private)s, %(attempts)s, %(tried)s, %(claimed_until)s
+);
+
+-- name: take_links
+-- What it was made from.
+INSERT INTO cp_rollup_sources (user_id, rollup, source, hash)
+VALUES (%(owner)s, %(rollup)s, %(source)s, %(hash)s);
+
+-- name: take_due
+-- What must be rolled up.
+INSERT INTO cp_due (user_id, tz, level, period_start, period_end, mark) VALUES (
+    %(owner)s, %(tz)s, %(level)s, %(period_start)s::timestamptz, %(period_end)s::timestamptz, %(mark)s
+);
+
+-- name: take_gone
+-- What is gone.
+INSERT INTO cp_gone (user_id, seq, id, expired)
+VALUES (%(owner)s, %(seq)s, %(id)s, %(expired)s::int::boolean);
+
+-- name: take_expired
+-- What is left of what expired.
+INSERT INTO cp_expired (user_id, timestamp, seq, hash, facts, points)
+VALUES (%(owner)s, %(timestamp)s::timestamptz, %(seq)s, %(hash)s, %(facts)s, %(points)s);
+
+-- name: take_fed
+-- What another journal adds.
+INSERT INTO cp_fed (user_id, ref, seq, journal, timestamp, hash, stamp, supersedes) VALUES (
+    %(owner)s, %(ref)s, %(seq)s, %(journal)s, %(timestamp)s::timestamptz, %(hash)s, %(stamp)s,
+    %(supersedes)s
+);
+
+-- name: take_fed_marks
+-- How far one was read.
+INSERT INTO cp_fed_marks (user_id, journal, mark) VALUES (%(owner)s, %(journal)s, %(mark)s);
+
+-- name: take_series
+-- A zone that has cut periods.
+INSERT INTO cp_series (user_id, number, tz, since, tzdata)
+VALUES (%(owner)s, %(number)s, %(tz)s, %(since)s::timestamptz, %(tzdata)s);

@@ -18,6 +18,8 @@ from commonplace.journals.chronicle import event
 from commonplace.journals.notebook.format import DEFAULT_AUTHOR, JOURNAL
 from commonplace.journals.notebook.shared import SharedNotebook
 from commonplace.journals.private import source
+from commonplace.journals.timeline import entry as timeline
+from commonplace.journals.timeline.journal import TimelineJournal
 from commonplace_server.index import index
 from commonplace_server.index.merged import MergedIndex
 from commonplace_server.postgres.database import Postgres
@@ -33,6 +35,7 @@ from commonplace_server.store.chronicle import ChroniclePostgres
 from commonplace_server.store.notebook import NotebookPostgres
 from commonplace_server.store.private import PrivatePostgres
 from commonplace_server.store.source import SharedSource
+from commonplace_server.store.timeline import TimelineDocs, TimelinePostgres
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.wiring.servers import describe_home, open_servers
 from commonplace_server.worker.changes import JournalChanges
@@ -106,6 +109,14 @@ class PostgresMemories:
         """What follows it likewise."""
         return _source_of_notebook(notebook)
 
+    def timeline_of(self, owner: str, clock: Clock) -> TimelinePostgres:
+        """What keeps one user's timeline."""
+        return TimelinePostgres(self._database, owner=owner, clock=clock)
+
+    def timeline_source(self, journal: TimelineJournal) -> SharedSource:
+        """What follows a timeline that such a store keeps."""
+        return _source_of_timeline(self._database, journal)
+
     def times_of(self, owner: str, column: TimeColumn, journals: Sequence[str]) -> MemoryTimes:
         """What keeps such times of a user's entries, for every server of the database."""
         return MemoryTimes(self._database, owner=owner, column=column, journals=journals)
@@ -127,7 +138,8 @@ class PostgresMemories:
 
     def of_owner(self, context: OwnerContext) -> SearchStack[WordFiling]:
         """What files and finds this owner's: alone, as anybody's."""
-        return self.alone(context, self.store_of(context.settings.owner, context.clock))
+        store = self.store_of(context.settings.owner, context.clock)
+        return self._stack(context, store, quoting=context.quoting())
 
     def with_journals(self, context: OwnerContext) -> tuple[Finder, Searched]:
         """What finds this owner's memory and all other journals as one."""
@@ -138,7 +150,16 @@ class PostgresMemories:
     def alone(
         self, context: OwnerContext, store: records.MemoryPostgres
     ) -> SearchStack[WordFiling]:
-        """What files and finds a user's memory."""
+        """What files and finds what lies there of any user, by itself."""
+        return self._stack(context, store, quoting=None)
+
+    def _stack(
+        self,
+        context: OwnerContext,
+        store: records.MemoryPostgres,
+        *,
+        quoting: Callable[[Sequence[str]], Sequence[str]] | None,
+    ) -> SearchStack[WordFiling]:
         mine = self._index.of_owner(store.owner)
         filing = WordFiling(
             index=mine,
@@ -149,6 +170,7 @@ class PostgresMemories:
             ),
             are_current=check_unchanged,
             shows_paths=context.shows_paths,
+            quoting=quoting,
         )
         finder = context.shared.finder_over(mine, filing)
         return SearchStack(index=mine, filing=filing, finder=finder)
@@ -201,6 +223,7 @@ def others_of(
         _source_of_chronicle(ChroniclePostgres(database, owner=owner, clock=clock), zone),
         _source_of_private(private_store(database, owner, clock, shared)),
         _source_of_notebook(SharedNotebook(pages, owner=owner, zone=zone, clock=clock)),
+        _source_of_timeline(database, timeline_in(database, owner, clock, shared)),
     )
     return {each.name: each.docs_of for each in sources}
 
@@ -215,6 +238,23 @@ def _source_of_private(store: PrivatePostgres) -> SharedSource:
 
 def _source_of_notebook(notebook: SharedNotebook) -> SharedSource:
     return SharedSource(JOURNAL, notebook, lambda doc: doc)
+
+
+def timeline_in(
+    database: Postgres, owner: str, clock: Clock, shared: ProcessContext
+) -> TimelineJournal:
+    """One user's timeline, without what only a server notes beside it."""
+    return TimelineJournal(
+        owner=owner,
+        zone=shared.settings.timezone,
+        clock=clock,
+        screen=shared.screen,
+        store=TimelinePostgres(database, owner=owner, clock=clock),
+    )
+
+
+def _source_of_timeline(database: Postgres, journal: TimelineJournal) -> SharedSource:
+    return SharedSource(timeline.JOURNAL, TimelineDocs(database, journal), lambda doc: doc)
 
 
 @contextmanager

@@ -35,6 +35,7 @@ class WordFiling:
         read: Reads the changes that lines of the outbox stand for, as their records are now.
         are_current: Makes the question which of these lines are unchanged since they were read.
         shows_paths: Whether a message may name a path or an address.
+        quoting: As `Filing`'s.
     """
 
     def __init__(
@@ -45,7 +46,9 @@ class WordFiling:
         read: Callable[[Sequence[OutboxLine]], Sequence[Change]],
         are_current: Callable[[Sequence[OutboxLine]], AreCurrent],
         shows_paths: bool = True,
+        quoting: Callable[[Sequence[str]], Sequence[str]] | None = None,
     ) -> None:
+        self._quoting = quoting
         self._shows_paths = shows_paths
         self._are_current = are_current
         self._index = index
@@ -61,7 +64,14 @@ class WordFiling:
         return Deferred()
 
     def forget(self, refs: Sequence[str]) -> Filed | Pending:
-        """Take deleted entries out of the index; never raises."""
+        """Take deleted entries out of the index, and what quoted them; never raises."""
+        trouble = ""
+        try:
+            if self._quoting is not None:
+                refs = [*refs, *self._quoting(refs)]
+        except CommonplaceError as exc:
+            log_failure("What quoted a deleted entry may hold words of it", exc)
+            trouble = explain(exc, shows_paths=self._shows_paths)
         try:
             if isinstance(self._index, Forgetting):
                 self._index.forget(refs)
@@ -70,7 +80,7 @@ class WordFiling:
         except CommonplaceError as exc:
             log_failure("A deleted entry waits to leave the index", exc)
             return Pending(explain(exc, shows_paths=self._shows_paths))
-        return Filed()
+        return Pending(trouble) if trouble else Filed()
 
     def refresh(self, wait_s: float) -> tuple[str, ...]:
         """File the words of what was saved, in this thread; a sentence for what is not done."""

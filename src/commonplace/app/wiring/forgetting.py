@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.notebook import NotebookWiring
     from commonplace.app.wiring.private import PrivateWiring
     from commonplace.app.wiring.text_places import TextPlaces
+    from commonplace.app.wiring.timeline import TimelineWiring
     from commonplace.app.wiring.transcripts import TranscriptWiring
     from commonplace.core.ports import Source
     from commonplace.core.time_book import TimeBook
@@ -46,6 +47,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
     private: PrivateWiring
     chronicle: ChronicleWiring
     notebook: NotebookWiring
+    timeline: TimelineWiring
     transcripts: TranscriptWiring
     memory: MemoryWiring
     places: TextPlaces
@@ -77,7 +79,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         """What lies in a database; see the port."""
         if not self._has_database:
             return []
-        journals = (self.chronicle, self.private, self.notebook)
+        journals = (self.chronicle, self.private, self.notebook, self.timeline)
         shared = [each.entries() for each in journals if each.is_shared]
         return [*filter(None, [self.memory.whole_source()]), *chain.from_iterable(shared)]
 

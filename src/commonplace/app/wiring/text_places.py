@@ -417,6 +417,15 @@ PLACES: tuple[TextPlace, ...] = (
         export=True,
     ),
     TextPlace(
+        name="timeline on Postgres",
+        where="the database that `database.url` names",
+        holds="entries of the timeline of all served users, their summaries, words and vectors",
+        paths=lambda _owner: (),
+        erased="deleting the entry; summaries are made again without it",
+        writers=(),
+        export=True,
+    ),
+    TextPlace(
         name="transcripts",
         where="`users/me/transcripts`",
         holds="messages of sessions, and their catalog",

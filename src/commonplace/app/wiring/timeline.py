@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from commonplace.app.cached import locked_cached_property
 from commonplace.app.owner_context import found_entries, lazy_source
 from commonplace.app.process import holder
+from commonplace.app.wiring.memory.wiring import shared_of
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist
 from commonplace.core.owner_folders import make_owner_folder, parse_owner
@@ -17,17 +21,19 @@ from commonplace.journals.table import with_parts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.app.owner_context import OwnerContext
+    from commonplace.app.owner_context import OwnerContext, SearchStack
     from commonplace.app.wiring.catching_up import CatchingUp
     from commonplace.core.brief_item import BriefItem
-    from commonplace.core.ports import OpensRefs, Portable, Source
+    from commonplace.core.ports import OpensRefs, OwnerIndex, Portable, Source
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Finding
     from commonplace.journals.timeline.feed import Feeding
     from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace.journals.timeline.model_texts import ModelTexts
+    from commonplace.journals.timeline.ports import SharedTimeline
     from commonplace.journals.timeline.rollups import Rollups
+    from commonplace.search.filing.port import FilingPort
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.timeline.amend import TimelineAmender
     from commonplace.verbs.timeline.service import TimelineService
@@ -46,10 +52,25 @@ class TimelineWiring:
         self._context = context
         self.wiring = context.wiring
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether it lies in a database that servers share."""
+        return self._is_shared_of(self._context.settings.owner)
+
     @locked_cached_property
     def journal(self) -> TimelineJournal:
-        """The timeline of this owner, there or not."""
+        """The timeline of this owner, there or not, wherever it lies.
+
+        What a served user has in a file from the time before the database moves into it.
+        Raises: Unavailable for a database.
+        """
         return self._journal_of(self._context.settings.owner)
+
+    @locked_cached_property
+    def shared_stack(self) -> SearchStack[FilingPort] | None:
+        """What files and finds its entries in the database; None where they lie in a file."""
+        context = self._context
+        return shared_of(context.shared).of_owner(context) if self.is_shared else None
 
     @locked_cached_property
     def rollups(self) -> Rollups:
@@ -95,7 +116,7 @@ class TimelineWiring:
         Nothing is opened where there is no timeline, and no journal that feeds one.
         """
         context = self._context
-        if context.fed() or may_exist(context.folder / FOLDER / "journal.db"):
+        if context.fed() or self._may_be_begun():
             self.catching_up.begin_at_start()
 
     def stop_rolling_up(self) -> None:
@@ -121,10 +142,15 @@ class TimelineWiring:
     @locked_cached_property
     def _service(self) -> TimelineService:
         context = self._context
+        filing: FilingPort = context.service_filing
+        finder = lambda: context.finder  # noqa: E731
+        if stack := self.shared_stack:
+            filing = context.observed(lambda: stack.filing)
+            finder = lambda: context.finder_over(stack.index, stack.filing)  # noqa: E731
         return self._service_over(
             self.rollups,
-            filing=lambda: context.service_filing,
-            finder=lambda: context.finder,
+            filing=lambda: filing,
+            finder=finder,
             feeding=self.feeding,
             rolls_up=not context.settings.read_only,
         )
@@ -134,13 +160,33 @@ class TimelineWiring:
 
         Close its filing and its journal after use. Raises: Invalid for what cannot be an owner.
         """
-        from commonplace.journals.timeline.source import TimelineSource
-
         journal = self._journal_of(parse_owner(owner))
-        alone = self._context.alone(journal.owner, TimelineSource(journal), lineage=journal)
+        alone = self._stack_of(journal)
         return self._service_over(
             self._rollups_of(journal), filing=lambda: alone.filing, finder=lambda: alone.finder
         )
+
+    def index_of(self, owner: str) -> OwnerIndex:
+        """The index that an owner's timeline is found in, wherever that lies."""
+        context = self._context
+        if not self._is_shared_of(owner):
+            return context.shared.indexes.of_owner(owner)
+        memories = shared_of(context.shared)
+        return memories.alone(context, memories.store_of(owner, context.clock)).index
+
+    def _stack_of(self, journal: TimelineJournal) -> SearchStack[FilingPort]:
+        """What files and finds one timeline alone, in its owner's index wherever that lies."""
+        from commonplace.journals.timeline.source import TimelineSource
+
+        context, owner = self._context, journal.owner
+        if not self._is_shared_of(owner):
+            return context.alone(owner, TimelineSource(journal), lineage=journal)
+        memories = shared_of(context.shared)
+        stack = memories.alone(context, memories.store_of(owner, context.clock))
+        finder = context.shared.finder_over(
+            stack.index, stack.filing, lineage=journal, hidden=context.hidden_of(owner)
+        )
+        return replace(stack, finder=finder)
 
     def _service_over(self, rollups: Rollups, **more: Any) -> TimelineService:
         from commonplace.journals.timeline.retention import parse_retention
@@ -179,19 +225,30 @@ class TimelineWiring:
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
         """How the newest day and week went: they are of no project."""
         context = self._context
-        if project is not None or not may_exist(context.folder / FOLDER / "journal.db"):
+        if project is not None or not self._may_be_begun():
             return ()
         from commonplace.core.time_book import EXPIRING, TimeBook
         from commonplace.journals.timeline.newest import list_newest
 
         now = context.clock().timestamp()
-        times = TimeBook(context.folder, EXPIRING).read().values()
+        # Of a timeline in a file every entry's end is in a file too: no database is asked.
+        book = context.expiry_book if self.is_shared else TimeBook(context.folder, EXPIRING)
+        times = book.read().values()
         return list_newest(self.rollups, min((x for x in times if x > now), default=None))
 
     def is_there(self) -> bool:
         """Whether there may be one; a look at one file."""
         offered = "timeline" in with_parts(self._context.settings.toolsets)
-        return offered or may_exist(self._context.folder / FOLDER / "journal.db")
+        return offered or self.is_shared or self._may_be_begun()
+
+    def _may_be_begun(self) -> bool:
+        """Whether there may be an entry; of one in a database that is asked there."""
+        if self.is_shared:
+            return self.journal.exists
+        return may_exist(self._context.folder / FOLDER / "journal.db")
+
+    def _is_shared_of(self, owner: str) -> bool:
+        return self.name in self._context.shared.journals_in_database(owner)
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
@@ -218,13 +275,24 @@ class TimelineWiring:
         return PortableTimeline(self.journal)
 
     def sources(self) -> Sequence[Source]:
-        """What the index follows, even if it is begun while a server runs."""
-        return [lazy_source(self, self._source)]
+        """What the index on this machine follows, even if it is begun while a server runs.
+
+        One in a database has an outbox.
+        """
+        return [] if self.is_shared else [lazy_source(self, self._source)]
+
+    def entries(self) -> Sequence[Source]:
+        """What forgetting follows."""
+        return [self._shared_source] if self.is_shared else self.sources()
 
     def _source(self) -> Source:
         from commonplace.journals.timeline.source import TimelineSource
 
         return TimelineSource(self.journal)
+
+    @locked_cached_property
+    def _shared_source(self) -> Source:
+        return shared_of(self._context.shared).timeline_source(self.journal)
 
     def lineage(self) -> Lineage:
         """What knows which summaries an entry went into, once there is a timeline."""
@@ -236,6 +304,8 @@ class TimelineWiring:
         """Where its database lies, and what is wrong with it and its summaries; changes nothing."""
         from commonplace.journals.timeline.repair import file_of, find_problems
 
+        if self.is_shared:
+            return
         journal = self.journal
         yield f"{file_of(journal).path}{'' if journal.exists else ', not made yet'}"
         yield from find_problems(journal, self.feeding)
@@ -244,6 +314,8 @@ class TimelineWiring:
         """Repair what can be repaired; a sentence for each thing done. Raises: Unavailable."""
         from commonplace.journals.timeline.repair import repair
 
+        if self.is_shared:
+            return
         if self.journal.exists:
             # Another program, or a death, may have deleted what summaries still quote.
             self.service().feed()
@@ -255,6 +327,20 @@ class TimelineWiring:
             self.journal.close()
 
     def _journal_of(self, owner: str) -> TimelineJournal:
+        """The timeline of an owner, wherever it lies; see `journal`."""
+        if not self._is_shared_of(owner):
+            return self._journal_over(owner)
+        from commonplace.journals.timeline.moving import move_timeline
+
+        context = self._context
+        store = shared_of(context.shared).timeline_of(owner, context.clock)
+        made = self._journal_over(owner, store)
+        unfile = partial(context.drop_from_index, owner=owner)
+        if move_timeline(self._journal_over(owner), made, store, unfile=unfile):
+            context.expiry_book_of(owner).read()  # what moved keeps its end, from the first answer
+        return made
+
+    def _journal_over(self, owner: str, store: SharedTimeline | None = None) -> TimelineJournal:
         from commonplace.journals.timeline.journal import TimelineJournal
 
         settings = self._context.settings
@@ -265,8 +351,9 @@ class TimelineWiring:
             clock=self._context.clock,
             prepare=lambda: make_owner_folder(settings.home / "users", owner),
             screen=self._context.shared.screen,
-            replaced=self._context.replaced,
+            replaced=self._context.replaced_of(owner),
             hidden=self._context.shared.hidden_of(owner, self._context.clock),
+            store=store,
         )
 
     def _rollups_of(self, journal: TimelineJournal, feed: Feeding | None = None) -> Rollups:

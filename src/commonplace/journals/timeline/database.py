@@ -97,7 +97,7 @@ class TimelineDatabase:
         """This thread's connection without a transaction, for what cannot be in one."""
         return self.file.bare()
 
-    def ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
+    def ask(self, query: str, /, **values: object) -> list[tuple[Any, ...]]:
         """The rows of one query; see the port."""
         return self.file.ask(query, **values)
 

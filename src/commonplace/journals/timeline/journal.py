@@ -104,7 +104,7 @@ class TimelineJournal:
     """One owner's timeline, there or not; nothing is made before the first write. Thread-safe.
 
     Args:
-        folder: where `journal.db` lies.
+        folder: where `journal.db` lies; None where `store` keeps it.
         owner: whose it is.
         zone: what cuts periods, unless the owner has set a zone.
         clock: the present instant.
@@ -118,7 +118,7 @@ class TimelineJournal:
 
     def __init__(
         self,
-        folder: Path,
+        folder: Path | None = None,
         *,
         owner: str,
         zone: tzinfo,
@@ -133,7 +133,7 @@ class TimelineJournal:
         self.owner = owner
         self.replaced = replaced
         self.clock = clock
-        self.database: TimelineStore = store or TimelineDatabase(folder, prepare, hidden)
+        self.database: TimelineStore = store or _file_in(folder, prepare, hidden)
         self.due_periods = DuePeriods(owner, zone)
         self._random_bytes = random_bytes
         self.screen = screen or Screen()
@@ -569,6 +569,13 @@ class TimelineJournal:
                 hint="Alter or delete the entries themselves.",
             )
         return entry
+
+
+def _file_in(
+    folder: Path | None, prepare: Callable[[], object] | None, hidden: Hidden
+) -> TimelineDatabase:
+    assert folder is not None
+    return TimelineDatabase(folder, prepare, hidden)
 
 
 def _query_values(

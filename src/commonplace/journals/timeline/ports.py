@@ -76,7 +76,7 @@ class TimelineStore(Protocol):
         """
         ...
 
-    def ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
+    def ask(self, query: str, /, **values: object) -> list[tuple[Any, ...]]:
         """The rows of one query; none where nothing was written. Raises: Unavailable."""
         ...
 
@@ -98,4 +98,12 @@ class TimelineStore(Protocol):
 
     def close(self) -> None:
         """Close it; may be called twice."""
+        ...
+
+
+class SharedTimeline(TimelineStore, Protocol):
+    """The same in a database that servers share, into which what lies in a file moves."""
+
+    def taking_over(self) -> AbstractContextManager[TimelineRows]:
+        """A use that writes, for as long as all of a timeline takes. Raises: Unavailable."""
         ...

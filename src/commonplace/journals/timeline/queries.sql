@@ -13,7 +13,7 @@ SELECT * FROM main.journal_entries WHERE seq NOT IN (
         SELECT seq FROM main.journal_entries
         WHERE id IN (SELECT substr(ref, length('timeline:') + 1) FROM temp.hidden)
         UNION
-        SELECT seq FROM main.fed WHERE ref IN (SELECT ref FROM temp.hidden)
+        SELECT -seq FROM main.fed WHERE ref IN (SELECT ref FROM temp.hidden)
         UNION
         SELECT links.rollup FROM main.rollup_sources AS links JOIN up ON links.source = up.seq
     ),
@@ -731,3 +731,96 @@ UPDATE state SET floor = max(
     coalesce((SELECT max(seq) FROM changes), 0)
 ) + 1
 RETURNING floor;
+
+-- name: has_anything
+-- Whether there is anything that would move into another storage.
+SELECT EXISTS (SELECT 1 FROM journal_entries) OR EXISTS (SELECT 1 FROM tombstones)
+    OR EXISTS (SELECT 1 FROM fed) OR EXISTS (SELECT 1 FROM dirty) OR EXISTS (SELECT 1 FROM series);
+
+-- name: moved_entries
+-- Every entry and summary, expired ones too; this and what follows is what moves into another storage.
+SELECT seq, id, content, entry_type, timestamp, period_start, period_end, metadata, rollup_level,
+    status, created_at, updated_at, tz, hash
+FROM journal_entries ORDER BY seq;
+
+-- name: moved_rollups
+-- What only summaries have.
+SELECT seq, period_key, input_hash, generator, figures, points, is_private, attempts, tried,
+    claimed_until
+FROM rollups ORDER BY seq;
+
+-- name: moved_links
+-- What they were made from.
+SELECT rollup, source, hash FROM rollup_sources ORDER BY rollup, source;
+
+-- name: moved_due
+-- What must be rolled up.
+SELECT tz, level, period_start, period_end, mark FROM dirty ORDER BY tz, level, period_start;
+
+-- name: moved_gone
+-- What is gone.
+SELECT seq, id, expired FROM tombstones ORDER BY seq;
+
+-- name: moved_expired
+-- What is left of what expired.
+SELECT timestamp, seq, hash, facts, points FROM expired ORDER BY timestamp, seq;
+
+-- name: moved_fed
+-- What other journals add.
+SELECT seq, ref, journal, timestamp, hash, stamp, supersedes FROM fed ORDER BY seq;
+
+-- name: moved_fed_marks
+-- How far they were read.
+SELECT journal, mark FROM fed_marks ORDER BY journal;
+
+-- name: moved_series
+-- The zones that have cut periods.
+SELECT number, tz, since, tzdata FROM series ORDER BY number;
+
+-- name: leave_state
+-- All of it has moved: the numbers go on, who follows the file looks at everything, and bytes are left.
+UPDATE state SET name = lower(hex(randomblob(8))), erasing = 1, floor = max(
+    floor,
+    coalesce((SELECT max(seq) FROM journal_entries), 0),
+    coalesce((SELECT max(seq) FROM changes), 0)
+);
+
+-- name: leave_entries
+-- Every entry has moved.
+DELETE FROM journal_entries;
+
+-- name: leave_rollups
+-- What only summaries have has moved.
+DELETE FROM rollups;
+
+-- name: leave_changes
+-- Nobody follows them any more.
+DELETE FROM changes;
+
+-- name: leave_links
+-- They have moved.
+DELETE FROM rollup_sources;
+
+-- name: leave_due
+-- They have moved.
+DELETE FROM dirty;
+
+-- name: leave_gone
+-- It has moved, and what happened to it is followed no more.
+DELETE FROM tombstones;
+
+-- name: leave_expired
+-- It has moved.
+DELETE FROM expired;
+
+-- name: leave_fed
+-- It has moved.
+DELETE FROM fed;
+
+-- name: leave_fed_marks
+-- They have moved.
+DELETE FROM fed_marks;
+
+-- name: leave_series
+-- They have moved.
+DELETE FROM series;

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.retention import Retention
     from commonplace.journals.timeline.rollups import Computed, Rollups
     from commonplace.journals.timeline.trends import Trends
-    from commonplace.search.filing.filing import Filing
+    from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
     from commonplace.verbs.context import Context
     from commonplace.verbs.timeline.finding import TimelineFound
@@ -123,7 +123,7 @@ class TimelineService:
         self,
         *,
         rollups: Rollups,
-        filing: Callable[[], Filing],
+        filing: Callable[[], FilingPort],
         finder: Callable[[], Finder],
         clock: Clock,
         present: Present,

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from commonplace.journals.memory.ports import MemoryStore
     from commonplace.journals.notebook.ports import NotebookStore
     from commonplace.journals.private.ports import SharedThoughts
+    from commonplace.journals.timeline.journal import TimelineJournal
+    from commonplace.journals.timeline.ports import SharedTimeline
     from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
     from commonplace.verbs.imports.taking_back import GivesImportsBack
@@ -102,6 +104,14 @@ class SharedMemories(Memories, Protocol):
 
     def notebook_source(self, notebook: Any) -> Source:
         """What follows them likewise."""
+        ...
+
+    def timeline_of(self, owner: str, clock: Clock) -> SharedTimeline:
+        """What keeps one user's timeline."""
+        ...
+
+    def timeline_source(self, journal: TimelineJournal) -> Source:
+        """What follows a timeline that such a store keeps."""
         ...
 
     def times_of(self, owner: str, column: TimeColumn, journals: Sequence[str]) -> KeepsTimes:

@@ -1,0 +1,106 @@
+"""A timeline whose servers are killed: nothing is lost, nothing is there or counted twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import closing
+from datetime import timedelta
+from functools import partial
+
+from server.tests.proof.memory_children import RECORDED_FROM
+from server.tests.proof.test_private_deaths import asked_of, wait_for
+from server.tests.two_homes import settings_in
+from tests.patience import until
+
+from commonplace.app import Apps
+from commonplace.app.process import ProcessContext
+from commonplace.timeline import Timeline
+from commonplace_testing import ReadySlot
+
+DEATHS = 10
+POINTS = range(0, 240, 9)
+LEVELS = ("hourly", "daily", "weekly", "monthly")
+
+
+def has_lines(told, count):
+    """Whether so much was told."""
+    return told.read_text().count("\n") >= count
+
+
+def test_writers_are_killed_in_the_midst(world, database, children, tmp_path):
+    """What was told to be done is so, once; every summary counts what is there."""
+    told, first = tmp_path / "told", 0
+    told.touch()
+    for _ in range(DEATHS):
+        home = tmp_path / f"home {first}"
+        home.mkdir()
+        before = told.read_text().count("\n")
+        child = children.start("record", **asked_of(database, home, told=str(told), first=first))
+        until(partial(has_lines, told, before + 7), "the child has recorded some")
+        os.kill(child, signal.SIGKILL)
+        wait_for(child)
+        first = 1 + max(int(line.split()[1]) for line in told.read_text().splitlines())
+    with Timeline("ann", settings=world.settings, encoder=ReadySlot(None)) as mine:
+        mine.roll_up()
+        there = {x.ref: x.text for x in mine.list(kinds=["raw"], limit=10_000)}
+        last = RECORDED_FROM + timedelta(minutes=first)
+        days = (last.date() - RECORDED_FROM.date()).days + 1
+        counted = [
+            mine.rollup("daily", RECORDED_FROM + timedelta(days=day)).metadata["entries"]
+            for day in range(days)
+        ]
+    acts = {}
+    for act, number, ref in map(str.split, told.read_text().splitlines()):
+        acts.setdefault(int(number), []).append((act, ref))
+    for number, done in acts.items():
+        last, ref = done[-1]
+        texts = {"saved": f"harbour n{number}.", "altered": f"fence n{number}."}
+        if last == "deleted":
+            assert ref not in there
+        elif number % 5 or ref in there:
+            later = texts["altered"] if number % 3 == 0 else texts[last]
+            assert there[ref] in {texts[last], later}
+    numbers = [text.rpartition("n")[2] for text in there.values()]
+    assert len(numbers) == len({*numbers})
+    assert len(acts) >= DEATHS
+    assert sum(counted) == len(there)
+
+
+def test_a_move_is_killed_at_every_step(world, database, children, tmp_path):
+    """No entry is lost, none comes twice; summaries are what they were, and the file is empty."""
+    shared = ProcessContext(settings_in(tmp_path), encoder=ReadySlot(None), serves_owners=True)
+    with (
+        closing(shared),
+        closing(Apps(shared.settings, user_home=None, shared=shared)) as apps,
+        apps.using("ann") as app,
+    ):
+        journal = app.timeline.journal
+        for number in range(6):
+            at = RECORDED_FROM + timedelta(minutes=40 * number)
+            journal.add(f"harbour n{number}.", at=at, idempotency_key=f"k{number}")
+        app.timeline.service().catch_up()
+        path = journal.database.path
+    with Timeline("ann", settings=shared.settings, encoder=ReadySlot(None)) as mine:
+        was = everything(mine)
+    for point in POINTS:
+        child = children.start("move timeline", **asked_of(database, tmp_path, point=point))
+        wait_for(child)
+        with Timeline("ann", settings=world.settings, encoder=ReadySlot(None)) as mine:
+            there = everything(mine)
+        if not there[0]:
+            assert b"harbour n0." in path.read_bytes()
+        else:
+            assert there == was
+    wait_for(children.start("move timeline", **asked_of(database, tmp_path, point=10**9)))
+    with Timeline("ann", settings=world.settings, encoder=ReadySlot(None)) as mine:
+        assert everything(mine) == was
+        assert mine.save_entry("another", idempotency_key="k3") in was[0]
+    assert b"harbour" not in path.read_bytes()
+
+
+def everything(timeline):
+    """The texts of all entries by their refs, and of the summaries of the first of them."""
+    texts = {entry.ref: entry.text for entry in timeline.list(kinds=["raw"])}
+    summaries = [timeline.rollup(level, RECORDED_FROM).text for level in LEVELS]
+    return texts, summaries
