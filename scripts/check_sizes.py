@@ -23,7 +23,7 @@ MOST_LONG_FUNCTIONS = 30
 
 ROOMS = {
     "src/commonplace": 2500,
-    "src/commonplace/app": 5600,
+    "src/commonplace/app": 5700,
     "src/commonplace/config": 2000,
     "src/commonplace/core": 11050,
     "src/commonplace/db": 1250,
@@ -44,7 +44,7 @@ ROOMS = {
     "src/commonplace/journals/memory": 1750,
     "src/commonplace/journals/notebook": 8250,
     "src/commonplace/journals/private": 6550,
-    "src/commonplace/journals/timeline": 5750,
+    "src/commonplace/journals/timeline": 5950,
     "src/commonplace/journals/transcripts": 5200,
     "src/commonplace/search": 5050,
     "src/commonplace/verbs": 2650,
@@ -61,7 +61,7 @@ ROOMS = {
     "src/commonplace/verbs/timeline": 2550,
     "src/commonplace/verbs/today": 800,
     "src/commonplace/verbs/transcripts": 1250,
-    "server/src/commonplace_server": 12950,
+    "server/src/commonplace_server": 13300,
     "server/src/commonplace_server/state": 1200,
     "chroma/src/commonplace_chroma": 750,
     "testing/src/commonplace_testing": 2000,
