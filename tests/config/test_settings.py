@@ -99,6 +99,7 @@ VALUES = {
     "debug": ["true", "false", "true", "false"],
     "serve.address": ["http://a", "https://b/web", "http://127.0.0.1:1", "https://d"],
     "serve.issuer": ["http://a", "https://b/realms/x", "http://127.0.0.1:1", "https://d"],
+    "serve.sign_in": ["true", "false", "true", "false"],
     "serve.audience": ["a", "b", "c", "d"],
     "serve.owner_claim": ["sub", "email", "name", "upn"],
     "serve.per_second": ["1", "2", "3", "4.5"],

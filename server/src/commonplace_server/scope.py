@@ -23,6 +23,9 @@ WORK = "commonplace.work"
 """In the scope of an HTTP request: a function whose context counts a call while it runs, which may
 be longer than the request lasts. Entering it raises RateLimitExceeded."""
 
+AUTHORIZATION = ("/.well-known/oauth-authorization-server", "/token", "/register", "/revoke")
+"""Where clients find out how to sign in here, and are given tokens."""
+
 
 def is_api(scope: Mapping[str, Any]) -> bool:
     """Whether a request over HTTP is one of the API."""

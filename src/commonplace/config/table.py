@@ -299,6 +299,12 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
         parse_url,
         "The identity provider whose access tokens are let in too, by its `https://…` address.",
     )
+    sign_in: bool = row(
+        "COMMONPLACE_SERVE_SIGN_IN",
+        parse_boolean,
+        "Let programs such as claude.ai and ChatGPT in that their users allow at `/web`.",
+        default=False,
+    )
     audience: str | None = row(
         "COMMONPLACE_SERVE_AUDIENCE",
         parse_text,

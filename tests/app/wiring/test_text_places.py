@@ -30,6 +30,7 @@ SOURCES = {
 NO_TEXT = {
     "doors.hooks.moved": "paths of projects",
     "app.restore": "the settings of a backup, to be read as this user's",
+    "commonplace_server.grants.records": "hashes of tokens, and what programs call themselves",
     "commonplace_server.postgres.database": "a connection to Postgres",
     "commonplace_server.postgres.migrate": "a connection to Postgres",
     "commonplace_server.tokens": "hashes of tokens, and their names",

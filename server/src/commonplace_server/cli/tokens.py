@@ -136,9 +136,12 @@ def _opened() -> Iterator[KeepsTokens]:
     read = settings()
     if read.database.url is None:  # which imports no driver
         from commonplace.core.clock import utc_now
+        from commonplace_server.grants.grants import Grants, TokensAndGrants
+        from commonplace_server.grants.records import RecordFile
         from commonplace_server.tokens import TokenFile
 
-        yield TokenFile(read.home, clock=utc_now)
+        file, records = TokenFile(read.home, clock=utc_now), RecordFile(read.home, clock=utc_now)
+        yield TokensAndGrants(file, Grants(records, file, clock=utc_now))
         return
     from commonplace_server.wiring.tokens import open_tokens
 

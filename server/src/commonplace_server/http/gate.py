@@ -25,7 +25,7 @@ from commonplace.journals.table import CONNECTOR, DEFAULT
 from commonplace_server.http.metrics import MEDIA_TYPE, METRICS
 from commonplace_server.http.page import page_headers, render_page, wants_page
 from commonplace_server.http.resource import OPEN_TO_ALL
-from commonplace_server.scope import API, STREAM, is_api
+from commonplace_server.scope import API, AUTHORIZATION, STREAM, is_api
 from commonplace_server.tokens import METRICS_SCOPE
 
 if TYPE_CHECKING:
@@ -78,6 +78,10 @@ _IS_READ = "commonplace.is_read"
 
 _ASKING = 8
 """How many requests at once may wait to hear whose they are."""
+
+_STRANGERS = "\0strangers"
+"""Whose requests those are counted as that sign in: no owner's name."""
+_MOST_OF_A_STRANGER = 64 * 1024
 
 _Said = TypeVar("_Said")
 _OF_SPACES = frozenset({*spaces.TOOLSETS, CONNECTOR})
@@ -339,7 +343,8 @@ class Gate:
         withheld: The names of the tools that a caller may not call.
         pages: Answers requests for pages, those of strangers too; None where there are none.
         metrics: What was counted, where it may be read; it counts what limits keep out.
-        resource: Says who makes tokens for this server, where an identity provider does.
+        resource: Says who makes tokens for this server, where clients can sign in.
+        authorization: Lets clients sign in here; None where they cannot.
     """
 
     def __init__(
@@ -355,8 +360,10 @@ class Gate:
         pages: Application | None,
         metrics: Metrics,
         resource: ProtectedResource | None = None,
+        authorization: Application | None = None,
     ) -> None:
         self._resource = resource
+        self._authorization = authorization
         self._authenticator = authenticator
         self._rate_limiter = rate_limiter
         self._replies = replies
@@ -411,6 +418,9 @@ class Gate:
             await respond(200, self._resource.facts, {**OPEN_TO_ALL, "Connection": "close"}, send)
             return
         headers = dict(scope["headers"])
+        if self._authorization is not None and scope["path"] in AUTHORIZATION:
+            await self._sign_in(self._authorization, scope, receive, send)
+            return
         if scope["path"] == METRICS and scope["method"] in _READING:
             await self._asked(partial(self._authenticator.admit_to_metrics, headers, scope))
             await _send_whole(
@@ -439,6 +449,25 @@ class Gate:
             raise Refusal(405, "invalid", "Use POST, GET or DELETE.", Allow="GET, POST, DELETE")
         await self._admit(scope, receive, send)
 
+    async def _sign_in(
+        self, authorization: Application, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Answer a client that signs in, which is nobody yet."""
+        headers = dict(scope["headers"])
+        self._authenticator.check_host(headers)
+        if self.is_stopping:
+            raise _stopping()
+
+        async def closing(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                # What needs no token is not kept connected, or anyone could take all connections.
+                message["headers"] = [*message["headers"], (b"connection", b"close")]
+            await send(message)
+
+        with self._rate_limiter.call(_STRANGERS):
+            body = await self._read(headers, receive, _MOST_OF_A_STRANGER)
+            await authorization(scope, with_body(body, receive), closing)
+
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
         await self._authenticator.prepare(headers)
@@ -449,7 +478,9 @@ class Gate:
         await self._rate_limiter.agree(caller.owner)
         if scope["method"] != "GET" or is_api(scope):
             with self._counted(caller, headers) as full:
-                body = await self._read(headers, receive) if scope["method"] == "POST" else b""
+                most = self._limits.body_bytes
+                is_sent = scope["method"] == "POST"
+                body = await self._read(headers, receive, most) if is_sent else b""
                 scope[_IS_READ] = True
                 # The body may have taken its time.
                 if not await self._asked(partial(self._authenticator.still_admits, caller)):
@@ -495,9 +526,8 @@ class Gate:
             else:
                 yield None
 
-    async def _read(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
+    async def _read(self, headers: Mapping[bytes, bytes], receive: Receive, most: int) -> bytes:
         """Read the whole body, within the time that it may take. Raises: Refusal."""
-        most = self._limits.body_bytes
         length_header = headers.get(b"content-length", b"0")
         if length_header.isdigit() and int(length_header) > most:
             raise _too_large(most)
@@ -609,7 +639,8 @@ def _forbidden(message: str, hint: str) -> Refusal:
 
 
 def _too_large(most: int) -> Refusal:
-    hint = f"Use less than {most // 1024 // 1024} MB."
+    size = f"{most // 1024**2} MB" if most >= 1024**2 else f"{most // 1024} kB"
+    hint = f"Use less than {size}."
     return Refusal(413, "invalid", "The request is too large.", hint, Connection="close")
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
+from commonplace.doors.web.consent import AsksConsent
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 
     from commonplace_server.http.issuer import Issuer
+    from commonplace_server.tokens import ReadsTokens
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
@@ -23,7 +26,7 @@ class ProtectedResource(Struct, frozen=True, kw_only=True):
     Attributes:
         address: Where users reach the server, with no `/` at its end.
         path: Where it speaks MCP.
-        issuer: The identity provider.
+        issuer: The identity provider, or the server itself.
         scopes: What a client asks it for: it asks for all of them, so none of few tools is here.
     """
 
@@ -54,8 +57,30 @@ class ProtectedResource(Struct, frozen=True, kw_only=True):
         return method == "GET" and path in (WELL_KNOWN, f"{WELL_KNOWN}{self.path}")
 
 
-class SignIn(NamedTuple):
-    """How clients sign in elsewhere: what reads their tokens, and what sends them there."""
+class LetsIn(AsksConsent, Protocol):
+    """What lets clients sign in at the server itself: it asks users, and answers clients."""
 
-    issuer: Issuer
+    async def __call__(
+        self,
+        scope: MutableMapping[str, Any],
+        receive: Callable[[], Awaitable[Any]],
+        send: Callable[[Any], Awaitable[None]],
+    ) -> None:
+        """Answer a client that signs in."""
+        ...
+
+
+class SignIn(NamedTuple):
+    """How clients sign in: what sends them there, and what reads what they come back with.
+
+    Attributes:
+        resource: Says where they sign in.
+        issuer: Reads the tokens of an identity provider; None where they sign in here.
+        authorization: Lets them sign in here; None where they do elsewhere.
+        tokens: Those of users and of clients that signed in here, else None.
+    """
+
     resource: ProtectedResource
+    issuer: Issuer | None = None
+    authorization: LetsIn | None = None
+    tokens: ReadsTokens | None = None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from commonplace.core.redact import Screen
     from commonplace.doors.owner_apps import OwnerApps
     from commonplace.doors.web.application import AnsweredPage
+    from commonplace.doors.web.consent import AsksConsent
     from commonplace.doors.web.guard import KeepsVisitors, PageLimits
     from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.tokens import ReadsTokens, Token
@@ -103,6 +104,7 @@ def pages_for_tokens(
     is_stopping: Callable[[], bool],
     observers: Sequence[ObservesCalls] = (),
     visitors: KeepsVisitors | None = None,
+    consent: AsksConsent | None = None,
 ) -> WebApplication:
     """The ASGI application of the pages below a prefix.
 
@@ -118,6 +120,7 @@ def pages_for_tokens(
         is_stopping: Whether the server is stopping.
         observers: Learn of each page that was answered.
         visitors: The browsers that all servers of a database know; None for those of this one.
+        consent: Asks who is let in for programs of others; None where none can sign in here.
     """
 
     def answered(page: AnsweredPage) -> None:
@@ -144,4 +147,5 @@ def pages_for_tokens(
         is_stopping=is_stopping,
         answered=answered,
         visitors=visitors,
+        consent=consent,
     )

@@ -125,7 +125,7 @@ class HttpDoor:
         metrics: Counts what is done.
         accesses: Keeps account of it, where that is wanted.
         sessions: What all servers of a database know of sessions; None for one that is alone.
-        sign_in: The identity provider whose tokens are let in as well; None for none.
+        sign_in: How clients sign in, at an identity provider or here; None where they cannot.
         visitors: What all servers of a database know of browsers; None likewise.
         rates: The buckets that all of them take from; None likewise.
     """
@@ -153,6 +153,8 @@ class HttpDoor:
     ) -> None:
         self._issuer = None if sign_in is None else sign_in.issuer
         self._resource = None if sign_in is None else sign_in.resource
+        self._authorization = None if sign_in is None else sign_in.authorization
+        self._granted = tokens if sign_in is None else sign_in.tokens or tokens
         self._apps = apps
         self._concurrency = ConcurrencyLimit()
         self._warmed = WarmedApps(apps)
@@ -201,7 +203,7 @@ class HttpDoor:
         self, address: ListenAddress, opened: socket.socket, ready: Callable[[], None]
     ) -> None:
         authenticator = Authenticator(
-            tokens=self._tokens,
+            tokens=self._granted,
             names=address.names,
             offer=self._offer,
             clock=self._clock,
@@ -235,6 +237,7 @@ class HttpDoor:
                 else None,
                 metrics=self._metrics,
                 resource=self._resource,
+                authorization=self._authorization,
             )
             server = make_server(
                 gate, limits=self._limits.connections, finish_s=self._limits.finish_s
@@ -288,6 +291,7 @@ class HttpDoor:
                         is_stopping=is_stopping,
                         observers=self._observers,
                         visitors=self._visitors,
+                        consent=self._authorization,
                     )
                 )
             await made[0](scope, receive, send)

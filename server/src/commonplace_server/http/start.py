@@ -5,7 +5,6 @@ Decides who may use what at most; imports the server and the SDK after every che
 
 from __future__ import annotations
 
-import time
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -18,15 +17,17 @@ from commonplace.app.process import IN_DATABASE, OF_EVERYBODY
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.journals.table import DEFAULT, JOURNALS, TOOLSETS
+from commonplace_server.grants.records import RecordFile
 from commonplace_server.http.accesses import AccessLog, AccessUpkeep
 from commonplace_server.http.address import check_access, parse_address
-from commonplace_server.http.gate import PATH, Offer
+from commonplace_server.http.gate import Offer
 from commonplace_server.http.limits import Limits
 from commonplace_server.http.memory_worker import MemoryWork
 from commonplace_server.http.metrics import Metrics
 from commonplace_server.http.readiness import DatabaseWatch
 from commonplace_server.http.scheduler import RollupScheduler, has_due
-from commonplace_server.tokens import SCOPES, TokenFile
+from commonplace_server.http.sign_in import read_sign_in
+from commonplace_server.tokens import TokenFile
 from commonplace_server.wiring.measures import measure_apps
 
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
     from commonplace.app.process import ProcessContext
     from commonplace.config.table import ServeSettings, Settings
     from commonplace.doors.web.guard import KeepsVisitors
+    from commonplace_server.grants.records import KeepsRecords
     from commonplace_server.http.address import ListenAddress
     from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.http.gate import ToMetrics
     from commonplace_server.http.limits import SharesRates
-    from commonplace_server.http.resource import SignIn
     from commonplace_server.http.server import BackgroundTask
     from commonplace_server.http.shared_sessions import KeepsSessions
     from commonplace_server.tokens import ReadsTokens
@@ -101,6 +102,8 @@ def _start(
     ready: Callable[[str], None],
 ) -> None:
     offer = _offer(settings, shared_only=shared_only)
+    sign_in = read_sign_in(settings, state.tokens, state.records, offer)
+    granted = state.tokens if sign_in is None else sign_in.tokens or state.tokens
     served = replace(settings, toolsets=offer.toolsets)
     apps = Apps(served, user_home=user_home)
     apps.shared.encoder.start()
@@ -132,8 +135,8 @@ def _start(
             encoder=apps.shared.encoder,
             find_database=find_database,
             metrics=Metrics(partial(_measured, [partial(measure_apps, apps), *measures])),
-            accesses=_accesses(served, state.tokens, apps.shared),
-            sign_in=_sign_in(settings),
+            accesses=_accesses(served, granted, apps.shared),
+            sign_in=sign_in,
         ).run(where, ready=ready)
 
 
@@ -141,6 +144,7 @@ class _State(NamedTuple):
     """What a server knows of its clients, and what is done for that beside its answers."""
 
     tokens: ReadsTokens
+    records: KeepsRecords
     sessions: KeepsSessions | None = None
     visitors: KeepsVisitors | None = None
     rates: SharesRates | None = None
@@ -151,10 +155,12 @@ class _State(NamedTuple):
 def _shared_state(settings: Settings) -> Iterator[_State]:
     """What a server knows of its clients: this one alone, or all servers of a database."""
     if settings.database.url is None:
-        yield _State(TokenFile(settings.home, clock=utc_now))
+        home = settings.home
+        yield _State(TokenFile(home, clock=utc_now), RecordFile(home, clock=utc_now))
         return
     from commonplace_server.state.rates import RateDatabase
     from commonplace_server.state.sessions import SessionDatabase
+    from commonplace_server.state.sign_ins import RecordDatabase
     from commonplace_server.state.visitors import VisitorDatabase
     from commonplace_server.wiring.tokens import open_served_tokens
 
@@ -162,38 +168,8 @@ def _shared_state(settings: Settings) -> Iterator[_State]:
     with open_served_tokens(settings) as (tokens, database, move):
         sessions = SessionDatabase(database, most=limits.sessions, idle_s=limits.session_idle_s)
         rates = RateDatabase(database, per_second=limits.per_second, burst=limits.burst)
-        yield _State(tokens, sessions, VisitorDatabase(database), rates, (move,))
-
-
-def _sign_in(settings: Settings) -> SignIn | None:
-    """The identity provider that is named, and what the server says of it. Raises: Invalid."""
-    serve = settings.serve
-    if serve.issuer is None:
-        return None
-    if serve.address is None:
-        raise Invalid(
-            "The identity provider has no address to make tokens for.",
-            hint="Set serve.address to where users reach this server, as https://memory.example.org.",
-        )
-    from commonplace_server.http.issuer import Issuer, fetch_json
-    from commonplace_server.http.resource import ProtectedResource, SignIn
-
-    return SignIn(
-        issuer=Issuer(
-            serve.issuer,
-            audience=serve.audience or f"{serve.address}{PATH}",
-            owner_claim=serve.owner_claim,
-            withheld=settings.owner,
-            fetch=fetch_json,
-            monotonic=time.monotonic,
-        ),
-        resource=ProtectedResource(
-            address=serve.address,
-            path=PATH,
-            issuer=serve.issuer,
-            scopes=SCOPES,
-        ),
-    )
+        records = RecordDatabase(database, clock=utc_now)
+        yield _State(tokens, records, sessions, VisitorDatabase(database), rates, (move,))
 
 
 def _accesses(

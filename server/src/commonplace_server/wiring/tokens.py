@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError
 from commonplace_server.background import Background
+from commonplace_server.grants.grants import Grants, TokensAndGrants
 from commonplace_server.postgres.database import Postgres
+from commonplace_server.state.sign_ins import RecordDatabase
 from commonplace_server.state.tokens import TokenDatabase
 from commonplace_server.tokens import TokenFile
 from commonplace_server.wiring.schema import check_database
@@ -36,13 +38,14 @@ class ServedTokens(NamedTuple):
 
 
 @contextmanager
-def open_tokens(settings: Settings) -> Iterator[TokenDatabase]:
-    """Where tokens are made, listed and revoked. Raises: Unavailable, Denied."""
+def open_tokens(settings: Settings) -> Iterator[TokensAndGrants]:
+    """Where tokens are made, and listed and revoked with grants. Raises: Unavailable, Denied."""
     kept = TokenFile(settings.home, clock=utc_now)
     with _open_database(settings) as database:
         tokens = TokenDatabase(database, clock=utc_now)
         tokens.take_over(kept)
-        yield tokens
+        grants = Grants(RecordDatabase(database, clock=utc_now), tokens, clock=utc_now)
+        yield TokensAndGrants(tokens, grants)
         # What was revoked there is so in the file, should that ever be read again.
         tokens.take_over(kept)
 

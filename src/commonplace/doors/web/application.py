@@ -39,6 +39,7 @@ from commonplace.doors.web.guard import (
     NO_LIMITS,
     PageLimits,
     Visitors,
+    check_csrf,
     check_form,
     check_host,
     check_origin,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.core.redact import Screen
     from commonplace.doors.owner_apps import OwnerApps
+    from commonplace.doors.web.consent import AsksConsent
     from commonplace.doors.web.guard import Entrance, KeepsVisitors
 
 _log = logging.getLogger(__name__)
@@ -88,6 +90,8 @@ _AS_TYPED = {"draft", "draft_entry"}
 
 _PART = 2**20
 _ENTER = "/enter"
+CONSENT = "/authorize"
+"""Where a program sends its user, to be let in."""
 _LEAVE = "/leave"
 _LIVE = "/live"
 _STATIC = "/static"
@@ -144,9 +148,11 @@ class WebApplication:
         is_stopping: Whether the server is stopping, so that open streams end.
         answered: Called with each page that was answered, in the thread that made it.
         visitors: Who was let in; None for browsers of this process alone.
+        consent: Asks who is let in for programs of others; None where none can sign in here.
     """
 
     _asking: anyio.CapacityLimiter | None = None
+    _limiter: anyio.CapacityLimiter | None = None
 
     def __init__(
         self,
@@ -162,7 +168,9 @@ class WebApplication:
         is_stopping: Callable[[], bool] = lambda: False,
         answered: Callable[[AnsweredPage], None] = lambda _page: None,
         visitors: KeepsVisitors | None = None,
+        consent: AsksConsent | None = None,
     ) -> None:
+        self._consent = consent
         self._apps = apps
         self._entrance = entrance
         self._knows_host = knows_host
@@ -175,13 +183,11 @@ class WebApplication:
         self._answered = answered
         self._visitors: KeepsVisitors = Visitors() if visitors is None else visitors
         self._marks = LiveMarks(apps)
-        self._limiter: anyio.CapacityLimiter | None = None
         self._last_answer = time.monotonic()
         self.first_answer = threading.Event()
         """Set once the first page was answered."""
-        routes = self._routes()
         self._inside = Starlette(
-            routes=[Mount(prefix, routes=routes)] if prefix else routes,
+            routes=self._routes(),
             exception_handlers={
                 HTTPException: self._http_error,
                 CommonplaceError: self._cannot_now,
@@ -190,11 +196,16 @@ class WebApplication:
         )
 
     def _routes(self) -> list[Any]:
-        return [
+        routes = [
             Mount(_STATIC, StaticFiles(directory=STATIC)),
             Route(_ENTER, self._or_head(self._enter), methods=["GET", "POST"]),
             Route(_LEAVE, self._leave, methods=["POST"]),
             Route(_LIVE, self._or_head(self._live), methods=["GET"]),
+            *(
+                [Route(CONSENT, self._or_head(self._answer_consent), methods=["GET", "POST"])]
+                if self._consent is not None
+                else []
+            ),
             *(
                 Route(row.path, self._endpoint(row), methods=["POST"])
                 if row.writes
@@ -202,6 +213,7 @@ class WebApplication:
                 for row in PAGES
             ),
         ]
+        return [Mount(self._prefix, routes=routes)] if self._prefix else routes
 
     async def __call__(
         self,
@@ -452,9 +464,11 @@ class WebApplication:
             self._asking = anyio.CapacityLimiter(THREADS)
         return await anyio.to_thread.run_sync(ask, limiter=self._asking)
 
-    def _show_entrance(self, status: int, message: str = "") -> Response:
+    def _show_entrance(self, status: int, message: str = "", query: str = "") -> Response:
+        """The page that lets in. query: of the page of consent, which it leads to."""
         template = self._entrance.template
-        page = WebPage(template=template, title="Commonplace", values={"message": message})
+        values = {"message": message, "after": Address(f"?{query}" if query else "")}
+        page = WebPage(template=template, title="Commonplace", values=values)
         response = self._page(page, None)
         response.status_code = status
         return response
@@ -462,23 +476,27 @@ class WebApplication:
     async def _enter(self, request: Request) -> Response:
         """Let a browser in that brings a key, and send it to the first page."""
         is_form = request.method == "POST"
+        query = request.url.query if is_form and self._consent is not None else ""
         try:
             form = await self._form(request, LONGEST_KEY) if is_form else {}
         except CommonplaceError as exc:
             return self._error(exc, None)
         given = form.get("key", [""])[-1] if is_form else request.query_params.get("key", "")
         if given and is_form is not self._entrance.takes_form:
-            return self._show_entrance(403, _NOT_THIS_WAY[is_form])
+            return self._show_entrance(403, _NOT_THIS_WAY[is_form], query)
         try:
             visitor = await anyio.to_thread.run_sync(self._entrance.enter, given) if given else None
         except Denied as exc:
-            return self._show_entrance(403, exc.explained(shows_paths=False))
+            return self._show_entrance(403, exc.explained(shows_paths=False), query)
         if visitor is None:
             # The link again, or the back button.
             if given and await self._visitor(request) is not None:
                 return RedirectResponse(self.url("home"), status_code=303)
-            return self._show_entrance(403, "That link or token is not valid." if given else "")
-        response = RedirectResponse(self.url("home"), status_code=303)
+            why = "That link or token is not valid." if given else ""
+            return self._show_entrance(403, why, query)
+        # To that page alone, whatever it is asked: no address of others is gone to from here.
+        place = f"{self._prefix}{CONSENT}?{query}" if query else self.url("home")
+        response = RedirectResponse(place, status_code=303)
         response.set_cookie(
             _cookie_name(request),
             await self._asked(partial(self._visitors.add, visitor)),
@@ -487,6 +505,44 @@ class WebApplication:
             samesite="strict",
             secure=request.url.scheme == "https",
         )
+        return response
+
+    async def _answer_consent(self, request: Request) -> Response:
+        """Ask a user whether a program is let in, and send them back to it with the answer."""
+        visitor = await self._visitor(request)
+        query = request.url.query
+        if visitor is None:
+            response = self._show_entrance(401, query=query)
+            if request.headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
+                # Where another site sends a browser it shows no cookie: it comes again by itself.
+                response.headers["Refresh"] = f"0; url={self._prefix}{CONSENT}?{query}"
+            return _opened_by_others(response)
+        try:
+            with self._limits.rates.call(visitor.owner):
+                response = await self._asked_consent(request, visitor, query)
+        except RateLimitExceeded as exc:
+            response = self._too_many(exc, visitor)
+        except CommonplaceError as exc:
+            response = self._error(exc, visitor)
+        cookie = request.cookies.get(_cookie_name(request), "")
+        await self._asked(partial(self._visitors.keep, cookie, visitor))
+        return _opened_by_others(response)
+
+    async def _asked_consent(self, request: Request, visitor: Visitor, query: str) -> Response:
+        """The question, or where its answer leads. Raises: as `AsksConsent.ask`, Denied."""
+        assert self._consent is not None
+        if request.method == "POST":
+            form = await self._form(request, LONGEST_KEY)
+            check_csrf(visitor, form.get("csrf", [""])[-1])
+            place = await self._consent.answer(visitor, query, form)
+            return RedirectResponse(place, status_code=303)
+        asked = await self._consent.ask(visitor, query)
+        values = {"asked": asked, "question_at": Address(f"{self._prefix}{CONSENT}?{query}")}
+        page = WebPage(template="consent.html", title="Let a program in", values=values)
+        response = self._page(page, visitor)
+        policy = HEADERS["Content-Security-Policy"]
+        here, there = "form-action 'self'", f"form-action 'self' {asked.leads_to}"
+        response.headers["Content-Security-Policy"] = policy.replace(here, there)
         return response
 
     async def _leave(self, request: Request) -> Response:
@@ -536,6 +592,12 @@ class _HeldStream(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._held:
             await super().__call__(scope, receive, send)
+
+
+def _opened_by_others(response: Response) -> Response:
+    """A page that a site may have opened in a window of its own, and is to see again after it."""
+    response.headers["Cross-Origin-Opener-Policy"] = "unsafe-none"
+    return response
 
 
 def _shown(value: Any) -> Any:

@@ -232,6 +232,11 @@ def check_origin(headers: Mapping[str, str], host: str) -> None:
 def check_form(visitor: Visitor, given: str) -> None:
     """Refuse a form that no page of this visitor has shown, or that may change nothing."""
     check_writes(visitor)
+    check_csrf(visitor, given)
+
+
+def check_csrf(visitor: Visitor, given: str) -> None:
+    """Refuse a form that no page of this visitor has shown. Raises: Denied."""
     if not _same(visitor.csrf, given):
         raise Denied(
             "This form is of an earlier visit.", hint="Load the page again, and send it once more."

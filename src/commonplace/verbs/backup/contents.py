@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from commonplace.verbs.backup.manifest import BackupPlace
 
-TOKENS = ("tokens.json", "token-uses")
+TOKENS = ("tokens.json", "token-uses", "sign-ins.json")
 """Who may connect over HTTP; goes along only where that is asked for."""
 
 KEY = "secret-marks.key"

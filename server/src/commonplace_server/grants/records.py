@@ -1,0 +1,190 @@
+"""The records of who signed in here and for which client: those of one home, in a file.
+
+Never holds what opens anything, only hashes of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import Counter
+from datetime import datetime  # noqa: TC003  msgspec reads it
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from commonplace.core.errors import NotFound, Unavailable
+from commonplace.core.files import locked, make_folder, replace_file, translated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from commonplace.core.clock import Clock
+
+FILE = "sign-ins.json"
+
+Kind: TypeAlias = Literal["client", "code", "grant"]
+
+_FORMAT = 1
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """A client that was introduced, a code that is to be exchanged, or a grant.
+
+    Args:
+        kind: Which of these.
+        key: Its id, or the hash of what it is found by.
+        group: Whose it is: of one owner's records of a kind there are so many at most.
+        facts: What is known of it, as JSON has it.
+        until: When it goes.
+        version: How often it was altered.
+    """
+
+    kind: Kind
+    key: str
+    group: str = ""
+    facts: dict[str, Any]
+    until: datetime
+    version: int = 1
+
+
+class KeepsRecords(Protocol):
+    """Where records are kept. Thread-safe; every method raises Unavailable or Denied.
+
+    Attributes:
+        waits: Whether an answer may be waited for, as that of a database.
+    """
+
+    waits: bool
+
+    def find(self, kind: Kind, keys: Sequence[str]) -> list[Record]:
+        """Those with some keys, whose time is not over."""
+        ...
+
+    def list_records(self, kind: Kind) -> list[Record]:
+        """All of a kind whose time is not over."""
+        ...
+
+    def put(self, record: Record, *, most: int) -> None:
+        """Keep a record, in place of one with its key.
+
+        most: of more than so many of its kind and group those go that end first.
+        """
+        ...
+
+    def alter(self, record: Record, facts: Mapping[str, Any]) -> bool:
+        """Give a record other facts, where it is as it was read; whether it was."""
+        ...
+
+    def remove(self, record: Record) -> None:
+        """Remove a record; may be called twice."""
+        ...
+
+
+class RecordFile:
+    """The records of one home, in a file that only its user may read. Thread-safe."""
+
+    waits = False
+
+    def __init__(self, home: Path, *, clock: Clock) -> None:
+        self._home = home
+        self._path = home / FILE
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._seen: tuple[int, ...] | None = None
+        self._records: Mapping[tuple[str, str], Record] = {}
+
+    def find(self, kind: Kind, keys: Sequence[str]) -> list[Record]:
+        """Those with some keys; see `KeepsRecords`."""
+        known = self._known()
+        return self._current(known[kind, key] for key in keys if (kind, key) in known)
+
+    def list_records(self, kind: Kind) -> list[Record]:
+        """All of a kind; see `KeepsRecords`."""
+        return self._current(x for x in self._known().values() if x.kind == kind)
+
+    def put(self, record: Record, *, most: int) -> None:
+        """Keep a record; see `KeepsRecords`."""
+        make_folder(self._home)
+        with locked(self._home):
+            others = [x for x in self._read() if (x.kind, x.key) != (record.kind, record.key)]
+            self._write(_trimmed([*self._current(others), record], most, record))
+
+    def alter(self, record: Record, facts: Mapping[str, Any]) -> bool:
+        """Give a record other facts; see `KeepsRecords`."""
+        make_folder(self._home)
+        with locked(self._home):
+            known = self._read()
+            if record not in known:
+                return False
+            altered = replace(record, facts={**facts}, version=record.version + 1)
+            self._write([altered if x == record else x for x in known])
+        return True
+
+    def remove(self, record: Record) -> None:
+        """Remove a record; see `KeepsRecords`."""
+        make_folder(self._home)
+        with locked(self._home):
+            known = self._read()
+            self._write([x for x in known if (x.kind, x.key) != (record.kind, record.key)])
+
+    def _current(self, records: Iterable[Record]) -> list[Record]:
+        now = self._clock()
+        return [x for x in records if x.until > now]
+
+    def _known(self) -> Mapping[tuple[str, str], Record]:
+        with self._lock:
+            seen = self._look()
+            if seen != self._seen:
+                self._records = {(x.kind, x.key): x for x in self._read()}
+                self._seen = seen
+            return self._records
+
+    def _look(self) -> tuple[int, ...] | None:
+        try:
+            with translated(self._path):
+                found = os.stat(self._path)
+        except NotFound:
+            return None
+        return found.st_ino, found.st_mtime_ns, found.st_size
+
+    def _read(self) -> list[Record]:
+        try:
+            with translated(self._path):
+                content = self._path.read_bytes()
+        except NotFound:
+            return []
+        try:
+            document = json.loads(content)
+            if document["version"] != _FORMAT:
+                raise _unreadable(self._path, "It is of a newer version.")
+            return msgspec.convert(document["records"], list[Record])
+        except (ValueError, RecursionError, KeyError, TypeError) as exc:
+            raise _unreadable(self._path, "It is damaged.") from exc
+
+    def _write(self, records: Sequence[Record]) -> None:
+        document = {"version": _FORMAT, "records": records}
+        replace_file(self._path, msgspec.json.encode(document) + b"\n", mode=0o600)
+
+
+def _trimmed(records: Sequence[Record], most: int, new: Record) -> list[Record]:
+    """These without those that are too many of a kind and group."""
+    alike = Counter((x.kind, x.group) for x in records)[new.kind, new.group]
+    ending = sorted(
+        (x for x in records if (x.kind, x.group) == (new.kind, new.group) and x is not new),
+        key=lambda x: x.until,
+    )
+    gone = {x.key for x in ending[: max(0, alike - most)]}
+    return [x for x in records if x.kind != new.kind or x.key not in gone]
+
+
+def _unreadable(path: Path, why: str) -> Unavailable:
+    return Unavailable(
+        f"The file of sign-ins {{place}} cannot be read. {why}",
+        hint="Move it away: clients then ask their users to sign in again.",
+        place=path,
+    )

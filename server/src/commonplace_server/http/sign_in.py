@@ -1,0 +1,98 @@
+"""How clients sign in, as the settings say: at an identity provider, or at this server itself."""
+
+from __future__ import annotations
+
+import time
+import urllib.parse
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import utc_now
+from commonplace.core.errors import Invalid
+from commonplace.doors.web.application import CONSENT
+from commonplace_server.grants.redirects import LOOPBACK
+from commonplace_server.http.gate import PATH, WEB
+from commonplace_server.http.resource import ProtectedResource, SignIn
+from commonplace_server.tokens import SCOPES
+
+if TYPE_CHECKING:
+    from commonplace.config.table import Settings
+    from commonplace_server.grants.records import KeepsRecords
+    from commonplace_server.http.gate import Offer
+    from commonplace_server.tokens import ReadsTokens
+
+_ADDRESS_HINT = "Set serve.address to where users reach this server, as https://memory.example.org."
+
+
+def read_sign_in(
+    settings: Settings, tokens: ReadsTokens, records: KeepsRecords, offer: Offer
+) -> SignIn | None:
+    """How clients sign in; None where they cannot. Raises: Invalid."""
+    serve = settings.serve
+    if serve.sign_in:
+        return _at_this_server(settings, tokens, records, offer)
+    if serve.issuer is None:
+        return None
+    if serve.address is None:
+        raise Invalid(
+            "The identity provider has no address to make tokens for.", hint=_ADDRESS_HINT
+        )
+    from commonplace_server.http.issuer import Issuer, fetch_json
+
+    return SignIn(
+        resource=_resource(serve.address, serve.issuer),
+        issuer=Issuer(
+            serve.issuer,
+            audience=serve.audience or f"{serve.address}{PATH}",
+            owner_claim=serve.owner_claim,
+            withheld=settings.owner,
+            fetch=fetch_json,
+            monotonic=time.monotonic,
+        ),
+    )
+
+
+def _at_this_server(
+    settings: Settings, tokens: ReadsTokens, records: KeepsRecords, offer: Offer
+) -> SignIn:
+    """What lets clients sign in here. Raises: Invalid."""
+    address = settings.serve.address
+    if settings.serve.issuer is not None:
+        raise Invalid(
+            "Users sign in at one place: at the identity provider, or here.",
+            hint="Take out serve.issuer, or serve.sign_in.",
+        )
+    if not offer.has_pages:
+        raise Invalid(
+            "With --shared-only there is no page where a user could sign in.",
+            hint="Take out serve.sign_in, or leave out --shared-only.",
+        )
+    parts = urllib.parse.urlsplit(address or "")
+    is_safe = parts.scheme == "https" or parts.hostname in LOOPBACK
+    if address is None or not is_safe or parts.path:
+        raise Invalid(
+            "Clients sign in by the server's own name, with https and no path behind it.",
+            hint=_ADDRESS_HINT,
+        )
+    from commonplace_server.grants.documents import ClientDocuments, DocumentFetcher
+    from commonplace_server.grants.grants import GrantedTokens, Grants
+    from commonplace_server.mcp.authorization import AuthorizationServer
+
+    grants = Grants(records, tokens, clock=utc_now)
+    return SignIn(
+        resource=_resource(address, address),
+        authorization=AuthorizationServer(
+            address=address,
+            path=PATH,
+            consent=f"{WEB}{CONSENT}",
+            grants=grants,
+            tokens=tokens,
+            documents=ClientDocuments(DocumentFetcher()),
+            toolsets=offer.toolsets,
+            clock=utc_now,
+        ),
+        tokens=GrantedTokens(tokens, grants),
+    )
+
+
+def _resource(address: str, issuer: str) -> ProtectedResource:
+    return ProtectedResource(address=address, path=PATH, issuer=issuer, scopes=SCOPES)
