@@ -15,7 +15,8 @@ from commonplace.core.clock import render_instant
 from commonplace.core.errors import NotFound
 from commonplace.core.text import opening
 from commonplace.core.values import Filter, Interval
-from commonplace.library import Library, LibraryEntry, check_aware, check_limit, interval_of
+from commonplace.library import Library, check_aware, check_limit, interval_of
+from commonplace.search.found_entry import FoundEntry, LibraryEntry
 from commonplace.verbs.answers import unknown_name
 from commonplace.verbs.context import ContextBlocks, check_budget
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.app.owner_context import JournalWiring
     from commonplace.core.ports import AmendsRefs, OwnerIndex
-    from commonplace.core.values import By, ChainLink, Hit
+    from commonplace.core.values import By, Hit
     from commonplace.search.filing.port import Refreshing
 
 MOST = 100
@@ -37,7 +38,7 @@ _Service = TypeVar("_Service")
 _Entry = TypeVar("_Entry", bound=LibraryEntry)
 
 
-class JournalHit(Struct, Generic[_Entry], frozen=True, kw_only=True):
+class JournalHit(FoundEntry[_Entry], Generic[_Entry], frozen=True, kw_only=True):
     """An entry that was found, as its journal has it now; its figures are those of `Hit`.
 
     Attributes:
@@ -45,34 +46,11 @@ class JournalHit(Struct, Generic[_Entry], frozen=True, kw_only=True):
         also: Refs of what says the same.
     """
 
-    entry: _Entry
     excerpt: str
     score: float | None = None
     similarity: float | None = None
     by: By | None = None
     also: tuple[str, ...] = ()
-    replaces: ChainLink | None = None
-    replaced_by: ChainLink | None = None
-
-    @property
-    def ref(self) -> str:
-        """Its address."""
-        return self.entry.ref
-
-    @property
-    def kind(self) -> str:
-        """Its kind."""
-        return self.entry.kind
-
-    @property
-    def at(self) -> datetime:
-        """Its time."""
-        return self.entry.at
-
-    @property
-    def text(self) -> str:
-        """All that it says."""
-        return self.entry.text
 
 
 class JournalFound(Struct, Generic[_Entry], frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.core.expiring import revealed
 from commonplace.core.owner_folders import parse_owner
 from commonplace.core.values import Interval
+from commonplace.search.found_entry import LibraryEntry
 from commonplace.until_found import wait_until_found
 from commonplace.verbs.amend import (
     delete_entry,
@@ -44,30 +45,6 @@ if TYPE_CHECKING:
     from commonplace.core.values import Amendment, By, EditableText
     from commonplace.journals.memory.records import Role
     from commonplace.search.filing.port import Refreshing
-
-
-class LibraryEntry(Protocol):
-    """What each entry has, of whichever journal it is."""
-
-    @property
-    def ref(self) -> str:
-        """Its address."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """Which kind it is of."""
-        ...
-
-    @property
-    def at(self) -> datetime:
-        """Its time."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """All that it says."""
-        ...
 
 
 class LibraryHit(LibraryEntry, Protocol):

@@ -24,8 +24,9 @@ from commonplace.journals.memory.entry import (
     searchable_text,
     snippet_of,
 )
-from commonplace.journals.memory.records import JOURNAL, Call
+from commonplace.journals.memory.records import JOURNAL, Call, Record
 from commonplace.search import policy
+from commonplace.search.found_entry import FoundEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import By, Found, Hit, Intent
     from commonplace.core.when.inside import FoundWhen
     from commonplace.journals.memory.ports import MemoryStore, SharesTransactions
-    from commonplace.journals.memory.records import Kind, KindCount, Record
+    from commonplace.journals.memory.records import Kind, KindCount
     from commonplace.search.finder import Finder
     from commonplace.search.policy import Policy
 
@@ -102,43 +103,20 @@ class MemoryQuestion(Struct, frozen=True, kw_only=True):
     before: datetime | None = None
 
 
-class MemoryHit(Struct, frozen=True, kw_only=True):
+class MemoryHit(FoundEntry[Record], frozen=True, kw_only=True):
     """A record that was found, as it is now.
 
     Attributes:
         cut: Whether the snippet alone is over the budget.
     """
 
-    entry: Record
     snippet: str
     score: float
     similarity: float | None
     by: By
     cut: bool = False
     legs: Mapping[str, float] = field(default_factory=dict)
-    replaces: ChainLink | None = None
-    replaced_by: ChainLink | None = None
     later: ChainLink | None = None
-
-    @property
-    def ref(self) -> str:
-        """Its address."""
-        return self.entry.ref
-
-    @property
-    def kind(self) -> Kind:
-        """Its kind."""
-        return self.entry.kind
-
-    @property
-    def at(self) -> datetime:
-        """Its time."""
-        return self.entry.at
-
-    @property
-    def text(self) -> str:
-        """All that it says; `snippet` is what a search shows of it."""
-        return self.entry.text
 
 
 class MemoryFound(Struct, frozen=True, kw_only=True):

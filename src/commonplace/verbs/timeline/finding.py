@@ -22,6 +22,7 @@ from commonplace.journals.timeline.entry import (
     LEVELS,
     PROFILE,
     ROLLUP_TYPES,
+    TimelineEntry,
     id_of,
     indexed_kinds,
     parse_kinds,
@@ -29,13 +30,13 @@ from commonplace.journals.timeline.entry import (
 )
 from commonplace.journals.timeline.trends import recorded_span
 from commonplace.search import policy
+from commonplace.search.found_entry import FoundEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.core.values import By, Found, Hit
-    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.rollups import Rollups
     from commonplace.search.finder import Finder
 
@@ -62,43 +63,20 @@ _OF_A_TIME = frozenset(
 )
 
 
-class TimelineHit(Struct, frozen=True, kw_only=True):
+class TimelineHit(FoundEntry[TimelineEntry], frozen=True, kw_only=True):
     """An entry that was found; its figures are those of `Hit`, and none where it was listed.
 
     Attributes:
         also: Refs of what says the same, among them what it is a summary of, or what summarises it.
     """
 
-    entry: TimelineEntry
     score: float | None = None
     similarity: float | None = None
     by: By | None = None
     excerpt: str = ""
     also: tuple[str, ...] = ()
     legs: Mapping[str, float] = field(default_factory=dict)
-    replaces: ChainLink | None = None
-    replaced_by: ChainLink | None = None
     later: ChainLink | None = None
-
-    @property
-    def ref(self) -> str:
-        """Its address."""
-        return self.entry.ref
-
-    @property
-    def kind(self) -> str:
-        """Its type."""
-        return self.entry.kind
-
-    @property
-    def at(self) -> datetime:
-        """Its time."""
-        return self.entry.at
-
-    @property
-    def text(self) -> str:
-        """All that it says."""
-        return self.entry.text
 
 
 class TimelineFound(Struct, frozen=True, kw_only=True):
