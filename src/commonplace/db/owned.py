@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import sys
 import threading
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from commonplace.core.expiring import nothing_hidden
 from commonplace.core.files import make_folder, may_exist
+from commonplace.db.hiding import HiddenRows
 from commonplace.db.migrate import list_migrations, migrate
 from commonplace.db.sqlite import Database, connect, erase, transaction
 
@@ -19,40 +22,50 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from commonplace.db.hiding import HiddenRows
+    from commonplace.core.expiring import Hidden
     from commonplace.db.sqlite import Transaction, Using
 
 _WAL_LIMIT = 4 * 1024 * 1024
 
 
-class OwnedDatabase:
+class OwnedDatabase(ABC):
     """The file of one journal of one owner, there or not. Thread-safe.
 
     Args:
-        package, migrations: Where its numbered scripts lie.
-        rows: The rows that no reader may see; None for none.
+        folder: Where it lies.
+        prepare: Called before it is made.
+        hidden: Gives the refs that no reader may see.
+
+    Attributes:
+        name: Of the file.
+        package: Of the journal; its numbered scripts lie in `migrations` there.
     """
+
+    name: ClassVar[str]
+    package: ClassVar[str]
 
     def __init__(
         self,
-        path: Path,
-        *,
-        package: str,
-        migrations: str,
-        queries: Callable[[], Mapping[str, str]],
+        folder: Path,
         prepare: Callable[[], object] | None = None,
-        open_connection: Callable[[Path], sqlite3.Connection] | None = None,
-        rows: HiddenRows | None = None,
+        hidden: Hidden = nothing_hidden,
     ) -> None:
-        self._rows = rows
-        self.folder = path.parent
-        self.path = path
-        self._scripts = package, migrations
-        self._queries = queries
+        self._rows = HiddenRows(hidden, self.visible)
+        self.folder = folder
+        self.path = folder / self.name
         self._prepare = prepare
-        self._open_connection = open_connection or connect_erasing
         self._lock = threading.Lock()
         self._made: Database | None = None
+
+    @staticmethod
+    @abstractmethod
+    def queries() -> Mapping[str, str]:
+        """The queries of the journal by name."""
+
+    @staticmethod
+    @abstractmethod
+    def visible() -> Mapping[str, str]:
+        """Each table that has entries, with the query of those that may be seen."""
 
     @property
     def exists(self) -> bool:
@@ -67,7 +80,7 @@ class OwnedDatabase:
             return
         with self._readable().using() as conn:
             # Within a write every row is there: a view cannot be written to.
-            if self._rows is not None and not conn.in_transaction:
+            if not conn.in_transaction:
                 self._rows.hide(conn)
             yield conn
 
@@ -78,7 +91,7 @@ class OwnedDatabase:
     def bare(self) -> Using:
         """This thread's connection without a transaction, for what cannot be in one."""
         database = self._database()
-        if self._rows is not None and self._rows.has_hidden:
+        if self._rows.has_hidden:
             with database.using() as conn:
                 self._rows.show(conn)
         return database.using()
@@ -86,7 +99,7 @@ class OwnedDatabase:
     def ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
         """The rows of a query; none where there is no file. Raises: Unavailable."""
         with self.reading() as conn:
-            return [] if conn is None else conn.execute(self._queries()[query], values).fetchall()
+            return [] if conn is None else conn.execute(self.queries()[query], values).fetchall()
 
     def erase(self) -> bool:
         """Leave nothing of what was deleted in the file; see `erase`. Raises: Unavailable."""
@@ -103,8 +116,15 @@ class OwnedDatabase:
     def _database(self) -> Database:
         with self._lock:
             if self._made is None:
-                self._made = self._opened(self._open_connection)
+                self._made = self._opened(self._connect)
             return self._made
+
+    def _connect(self, path: Path) -> sqlite3.Connection:
+        """Open the file, in which what is deleted is overwritten. Raises: as `connect`."""
+        conn = connect(path)
+        conn.execute("PRAGMA secure_delete = ON")
+        conn.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT}")
+        return conn
 
     def _readable(self) -> Database:
         """What is read from: what is written to, unless a journal knows of something better."""
@@ -118,7 +138,7 @@ class OwnedDatabase:
         database = Database(self.path, open_connection=open_connection)
         try:
             with database.using() as conn:
-                migrate(conn, list_migrations(*self._scripts), path=self.path)
+                migrate(conn, list_migrations(self.package, "migrations"), path=self.path)
         except BaseException:
             database.close()
             raise
@@ -159,12 +179,3 @@ class Writing:
             self._using.__exit__(*sys.exc_info())
             raise
         self._using.__exit__(kind, exc, trace)
-
-
-def connect_erasing(path: Path) -> sqlite3.Connection:
-    """Open a database in which what is deleted is overwritten. Raises: as `connect`."""
-    conn = connect(path)
-    # Whoever deletes for privacy must be able to rely on it.
-    conn.execute("PRAGMA secure_delete = ON")
-    conn.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT}")
-    return conn

@@ -9,18 +9,13 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from commonplace.core.expiring import nothing_hidden
-from commonplace.db.hiding import HiddenRows
 from commonplace.db.owned import OwnedDatabase
 from commonplace.db.queries import read_queries
 from commonplace.db.sqlite import BUSY_S, transaction
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from commonplace.core.expiring import Hidden
+    from collections.abc import Iterator, Mapping
 
 FILE_NAME = "memory.db"
 
@@ -30,42 +25,26 @@ _SHORT_MS = 250
 @cache
 def sql() -> Mapping[str, str]:
     """The queries of memory by name."""
-    return read_queries("commonplace.journals.memory", "queries.sql")
-
-
-def _visible() -> Mapping[str, str]:
-    """Each table of records, with the query of those that have not expired."""
-    return {
-        "wb_message": sql()["visible_messages"],
-        "wb_journal": sql()["visible_journals"],
-        "wb_todo": sql()["visible_todos"],
-        "wb_gratitude": sql()["visible_gratitudes"],
-        "wb_preferences": sql()["visible_preferences"],
-    }
+    return read_queries(MemoryDatabase.package, "queries.sql")
 
 
 class MemoryDatabase(OwnedDatabase):
-    """The file of one user.
+    """The file of one user."""
 
-    Args:
-        prepare: Called before it is made.
-        hidden: Gives the refs that no reader may see.
-    """
+    name = FILE_NAME
+    package = "commonplace.journals.memory"
+    queries = staticmethod(sql)
 
-    def __init__(
-        self,
-        folder: Path,
-        prepare: Callable[[], object] | None = None,
-        hidden: Hidden = nothing_hidden,
-    ) -> None:
-        super().__init__(
-            folder / FILE_NAME,
-            package="commonplace.journals.memory",
-            migrations="migrations",
-            queries=sql,
-            prepare=prepare,
-            rows=HiddenRows(hidden, _visible),
-        )
+    @staticmethod
+    def visible() -> Mapping[str, str]:
+        """Each table of records, with the query of those that have not expired."""
+        return {
+            "wb_message": sql()["visible_messages"],
+            "wb_journal": sql()["visible_journals"],
+            "wb_todo": sql()["visible_todos"],
+            "wb_gratitude": sql()["visible_gratitudes"],
+            "wb_preferences": sql()["visible_preferences"],
+        }
 
     @contextmanager
     def writing_soon(self) -> Iterator[sqlite3.Connection]:

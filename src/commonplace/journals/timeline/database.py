@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.plain_files import add_line
-from commonplace.db.hiding import HiddenRows
-from commonplace.db.owned import OwnedDatabase, connect_erasing
+from commonplace.db.owned import OwnedDatabase
 from commonplace.db.sqlite import connect_read_only, empty_log, snapshot
 from commonplace.journals.timeline.queries import sql
 
@@ -37,11 +36,6 @@ _NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 _LOOSE_SHARE = 4
 
 _log = logging.getLogger(__name__)
-
-
-def _visible() -> Mapping[str, str]:
-    """Each table that has entries, with the query of those that may be seen."""
-    return {"journal_entries": sql()["visible_entries"], "fed": sql()["visible_fed"]}
 
 
 class SqliteRows:
@@ -173,28 +167,29 @@ class _Writing:
 class TimelineFile(OwnedDatabase):
     """The file itself; see `OwnedDatabase`."""
 
-    def __init__(
-        self,
-        folder: Path,
-        prepare: Callable[[], object] | None = None,
-        hidden: Hidden = nothing_hidden,
-    ) -> None:
-        super().__init__(
-            folder / FILE_NAME,
-            package="commonplace.journals.timeline",
-            migrations="migrations",
-            queries=sql,
-            prepare=prepare,
-            open_connection=_connect,
-            rows=HiddenRows(hidden, _visible),
-        )
-        # Where the disk is full, and nobody has the file open, it can still be read.
-        self._spare: Database | None = None
+    name = FILE_NAME
+    package = "commonplace.journals.timeline"
+    queries = staticmethod(sql)
+
+    _spare: Database | None = None
+    """Where the disk is full, and nobody has the file open, it can still be read."""
+
+    @staticmethod
+    def visible() -> Mapping[str, str]:
+        """Entries, and those of other journals, that may be seen."""
+        return {"journal_entries": sql()["visible_entries"], "fed": sql()["visible_fed"]}
 
     def close(self) -> None:
         """Close the file; may be called twice."""
         super().close()
         self._drop_spare()
+
+    def _connect(self, path: Path) -> sqlite3.Connection:
+        there = os.path.exists(path)
+        if there and not all(os.access(x, os.W_OK) for x in (path, path.parent)):
+            # Where nothing may be written, what is there can be read.
+            return connect_read_only(path)
+        return super()._connect(path)
 
     def _readable(self) -> Database:
         try:
@@ -216,14 +211,6 @@ class TimelineFile(OwnedDatabase):
             spare, self._spare = self._spare, None
         if spare is not None:
             spare.close()
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    there = os.path.exists(path)
-    if there and not all(os.access(x, os.W_OK) for x in (path, path.parent)):
-        # Where nothing may be written, what is there can be read.
-        return connect_read_only(path)
-    return connect_erasing(path)
 
 
 def _make_room(path: Path) -> None:
