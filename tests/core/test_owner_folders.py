@@ -15,6 +15,7 @@ from commonplace.core.owner_folders import (
     folder_owner,
     make_owner_folder,
     owner_folder,
+    parse_new_owner,
     parse_owner,
 )
 
@@ -53,6 +54,51 @@ def test_folder_names(owner, folder):
 def test_a_decomposed_name_is_the_composed_owner():
     """Two spellings of one name are one owner."""
     assert parse_owner("e\u0301") == "\u00e9"
+
+
+@cases(
+    "text",
+    [
+        " ann",
+        "ann ",
+        "ann\u00a0",
+        "an  n",
+        "a\u200bnn",
+        "a\u00adnn",
+        "\u202eann",
+        "ann\ufe0f",
+        "\u3164",
+        "a\u3000n",
+        "\uff41nn",
+        "\ufb01n",
+        "\u0430nn",
+        "\u03bfscar x",
+        "\ue000",
+        "\u0378",
+    ],
+)
+def test_a_name_that_is_taken_for_another_lets_nobody_in_anew(text):
+    """What lies under it is found as before."""
+    with pytest.raises(Invalid, match="Invalid name of a user"):
+        parse_new_owner(text)
+    assert parse_owner(text)
+
+
+@cases(
+    ("text", "owner"),
+    [
+        ("e\u0301va", "\u00e9va"),
+        ("Ann Lee", "Ann Lee"),
+        ("ann@example.org", "ann@example.org"),
+        ("auth0|5f7c8ec7c33c6c004bbafe82", "auth0|5f7c8ec7c33c6c004bbafe82"),
+        ("\u0410\u043d\u043d\u0430", "\u0410\u043d\u043d\u0430"),
+        ("\u674e\u96f7", "\u674e\u96f7"),
+        ("\u0627\u0646", "\u0627\u0646"),
+    ],
+)
+def test_names_of_people_and_of_providers_let_in(text, owner):
+    """Of any script, as one word or several; in NFC."""
+    assert parse_new_owner(text) == owner
 
 
 @cases("text", ["", "x" * 129, "a\0b", "a\nb", "\x7f", "\x85", "\ud800"])

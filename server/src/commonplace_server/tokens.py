@@ -23,7 +23,7 @@ from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
 from commonplace.core.files import locked, make_folder, may_exist, replace_file, translated
 from commonplace.core.owner_folders import parse_owner
-from commonplace.core.spaces import Member, is_space, parse_user
+from commonplace.core.spaces import Member, is_space, parse_space, parse_user
 from commonplace.core.text import nearest, opening
 from commonplace.core.when.phrases import parse_until
 
@@ -339,7 +339,7 @@ def new_token(
         Invalid: The owner, a scope or the label is malformed, a space is named without a member or
             a member without a space, or it would have expired already.
     """
-    owner = parse_owner(owner)
+    owner = parse_space(owner) if is_space(owner) else parse_user(owner)
     if is_space(owner) and not member:
         raise Invalid(
             f"{opening(owner, 60)!r} is a space, and no user.",

@@ -8,6 +8,8 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import anyio
+import anyio.to_thread
 import httpx2
 import jwt
 import pytest
@@ -17,6 +19,7 @@ from server.tests.http_world import HttpServer, bearer, token_for
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Denied, Unavailable
+from commonplace_server.http.gate import Authenticator
 from commonplace_server.http.issuer import Issuer, fetch_json
 
 URL = "https://id.example.org/realms/home"
@@ -356,6 +359,38 @@ def test_new_keys_are_fetched_and_old_ones_leave(world):
     assert world.issuer.read(signed()) is None
     world.now = 700.0
     assert world.issuer.lacks_key(text)
+
+
+def test_who_comes_beside_a_fetch_waits_for_it(world):
+    """Both of a new key are let in, by one fetch; who brings a known key waits for nothing."""
+    authenticator = Authenticator(
+        tokens=None, names=None, offer=None, clock=None, issuer=world.issuer
+    )
+    new, known = (
+        {b"authorization": f"Bearer {x}".encode()} for x in (signed(OTHER, kid="new"), signed())
+    )
+    world.now, world.provider.keys = 700.0, [*world.provider.keys, as_jwk(OTHER, kid="new")]
+    begun, may_end = threading.Event(), threading.Event()
+
+    def wait():
+        begun.set()
+        may_end.wait(PATIENCE_S)
+
+    world.provider.wait, asked = wait, len(world.provider.asked)
+
+    async def come():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(authenticator.prepare, new)
+            await anyio.to_thread.run_sync(begun.wait)
+            tasks.start_soon(authenticator.prepare, new)
+            await authenticator.prepare(known)
+            assert world.issuer.read(signed()).owner == "ann"
+            await anyio.wait_all_tasks_blocked()
+            may_end.set()
+
+    anyio.run(come)
+    assert world.issuer.read(signed(OTHER, kid="new")).owner == "ann"
+    assert len(world.provider.asked) == asked + 2
 
 
 @pytest.mark.parametrize("fault", ["down", "other", "no address", "no keys"])

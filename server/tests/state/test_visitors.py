@@ -8,7 +8,7 @@ import pytest
 from commonplace.doors.web.guard import Visitors
 from commonplace.doors.web.visit import UndoOffer, Visitor
 from commonplace_server.postgres.database import Postgres
-from commonplace_server.state.visitors import VisitorDatabase
+from commonplace_server.state.visitors import VisitorDatabase, _opened
 from commonplace_server.wiring.schema import check_database
 
 
@@ -88,6 +88,32 @@ class TestOfADatabase(VisitorLaws):
         two.remove(cookie)
         assert one.find(cookie) is None
 
+    def test_forgetting_leaves_nothing_that_was_shown_and_signs_nobody_out(self, pool, database):
+        """Not in a row, nor in what a server knows of it; another user's browsers keep theirs."""
+        one, two = VisitorDatabase(pool), VisitorDatabase(pool)
+        cookie, other = one.add(visitor()), one.add(visitor("bob"))
+        for each in (cookie, other):
+            found = one.find(each)
+            found.hidden["[secret: a]"] = "hush"
+            found.typed["form"] = {"[secret: b]": "quiet"}
+            found.notes = ["Saved."]
+            one.keep(each, found)
+        there = two.find(cookie)
+        assert two.have_said("ann")
+        two.wipe("ann")
+        assert [two.have_said(name) for name in ("ann", "bob")] == [False, True]
+        # A page that was answered meanwhile, and says what it did.
+        there.notes = ["Forgot it."]
+        two.keep(cookie, there)
+        for each in (one, two, VisitorDatabase(pool)):
+            found = each.find(cookie)
+            assert (found.csrf, found.hidden, found.typed) == ("a csrf", {}, {})
+            assert found.notes == ["Forgot it."]
+        assert one.find(other).hidden == {"[secret: a]": "hush"}
+        with psycopg.connect(database.admin_url, autocommit=True) as conn:
+            kept = conn.execute("SELECT said FROM cp_visitors WHERE user_id = 'ann'").fetchone()
+        assert b"hush" not in _opened(cookie, bytes(kept[0]))
+
     def test_nothing_in_a_row_can_be_read_or_used(self, pool, database):
         """No cookie, no form's key, no secret: what is there is sealed by the cookie."""
         visitors = VisitorDatabase(pool)
@@ -96,9 +122,10 @@ class TestOfADatabase(VisitorLaws):
         found.hidden["[secret: a]"] = "hush-hush"
         visitors.keep(cookie, found)
         with psycopg.connect(database.admin_url, autocommit=True) as conn:
-            (row,) = conn.execute("SELECT v::text, sealed FROM cp_visitors AS v").fetchall()
+            asked = "SELECT v::text, sealed, said FROM cp_visitors AS v"
+            (row,) = conn.execute(asked).fetchall()
             assert not any(x in row[0] for x in (cookie.partition(".")[2], "csrf", "hush"))
-            assert b"hush" not in row[1]
+            assert b"hush" not in row[1] + row[2]
             # Another's row in the place of one's own opens nothing.
             stolen = visitors.add(visitor("bob"))
             conn.execute(

@@ -12,10 +12,14 @@ from server.tests.wiring.shared_laws import SAID, SharedJournalLaws
 from commonplace.core.errors import Conflict, NotFound, Unavailable
 from commonplace.core.expiring import revealed
 from commonplace.core.importer import ForeignEntry
+from commonplace.doors.web.visit import Visitor
 from commonplace.journals.private.journal import MOST_IN_A_BRIEF
 from commonplace.journals.private.note import note_of
 from commonplace.private import Private
 from commonplace.verbs.imports.journals import IntoPrivate
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.state.visitors import VisitorDatabase
+from commonplace_server.wiring.schema import check_database
 
 
 def thought(app, text, **given):
@@ -292,3 +296,20 @@ def test_the_machine_s_own_user_keeps_the_files(servers, tmp_path):
     mine = servers("one", "me")
     assert mine.private.journal is mine.private.files
     assert not mine.private.is_shared
+
+
+def test_forgetting_takes_what_browsers_were_shown(one, two, database):
+    """It is sealed, so all of it goes; the plan says so, and nobody is signed out."""
+    pool = Postgres(database.app_url, check=check_database)
+    visitors = VisitorDatabase(pool)
+    cookie = visitors.add(Visitor(owner="ann", may_write=True, csrf="x"))
+    found = visitors.find(cookie)
+    found.hidden["[secret: a]"] = "hush"
+    visitors.keep(cookie, found)
+    ref = thought(one, SAID)
+    forgetting = two.forgetting()
+    plan = forgetting.plan([ref])
+    assert "what signed-in browsers were shown, sealed" in [each.what for each in plan.copies]
+    assert forgetting.carry_out(plan).is_clean
+    assert visitors.find(cookie).hidden == {}
+    pool.close()

@@ -29,6 +29,13 @@ _DEVICES = frozenset(
     ["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))]
 )
 
+# Of what these are nothing is seen: formats, private and unassigned ones, separators of any kind.
+_UNSEEN = frozenset(["Cf", "Co", "Cn", "Zs", "Zl", "Zp"])
+_FILLERS = frozenset(
+    map(chr, [0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0])
+) | frozenset(map(chr, [*range(0xFE00, 0xFE10), *range(0x180B, 0x1810), *range(0xE0100, 0xE01F0)]))
+_ALIKE = frozenset(["LATIN", "CYRILLIC", "GREEK"])
+
 
 def parse_owner(text: str) -> str:
     """The owner this text names, in NFC; case is kept and counts.
@@ -46,6 +53,35 @@ def parse_owner(text: str) -> str:
             hint="Use letters, digits and signs.",
         )
     return owner
+
+
+def parse_new_owner(text: str) -> str:
+    """The owner this text names, where a user is let in by it from now on; see `parse_owner`.
+
+    No two that a person takes for one: no blanks around it or beside each other, nothing that
+    cannot be seen, no other shape of a letter or digit, and Latin letters beside neither Cyrillic
+    nor Greek ones. Those that are there by such names are found by `parse_owner` as before.
+
+    Raises: Invalid.
+    """
+    owner = parse_owner(text)
+    if owner != owner.strip() or "  " in owner:
+        raise _misleading(owner, "has blanks around it, or two beside each other")
+    if any(unicodedata.category(x) in _UNSEEN or x in _FILLERS for x in owner.replace(" ", "")):
+        raise _misleading(owner, "holds a character that cannot be seen")
+    if unicodedata.normalize("NFKC", owner) != owner:
+        raise _misleading(owner, "holds another shape of a common letter, digit or sign")
+    scripts = {unicodedata.name(x, "").split(" ")[0] for x in owner if x.isalpha()}
+    if len(scripts & _ALIKE) > 1:
+        raise _misleading(owner, "mixes letters that look alike")
+    return owner
+
+
+def _misleading(owner: str, why: str) -> Invalid:
+    return Invalid(
+        f"Invalid name of a user: {owner!a} {why}.",
+        hint="Write it plainly; `commonplace export --owner` brings out what lies under it.",
+    )
 
 
 def owner_folder(owner: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import Denied, Invalid
-from commonplace.core.owner_folders import parse_owner
+from commonplace.core.owner_folders import parse_new_owner
 from commonplace.core.text import opening
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ def parse_space(name: str) -> str:
     """The owner that a space of this name is. Raises: Invalid."""
     if not name.strip():
         raise Invalid("A space without a name.", hint="Name it, as team.")
-    return parse_owner(f"{PREFIX}{name.removeprefix(PREFIX)}")
+    return f"{PREFIX}{parse_new_owner(name.removeprefix(PREFIX))}"
 
 
 def parse_user(text: str) -> str:
     """A user of this name, who is no space. Raises: Invalid."""
-    user = parse_owner(text)
+    user = parse_new_owner(text)
     if is_space(user):
         raise Invalid(
             f"{opening(user, 60)!r} is the name of a space, and of no user.",

@@ -23,7 +23,7 @@ you do not know or begin a task, and open what it finds with open_ref."""
 
 DEFAULT_WRITING_GUIDE = """\
 Write with process_thoughts when you learn something worth keeping, are surprised or stuck, or \
-notice what the user prefers; it stays on this machine. Log with add_entry what the user finishes, \
+notice what the user prefers; it is the user's alone. Log with add_entry what the user finishes, \
 fixes, deploys or decides, unasked too. Correct what you wrote with amend."""
 
 _LISTED = {

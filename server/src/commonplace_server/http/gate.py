@@ -182,12 +182,19 @@ class Authenticator:
         self._offer = offer
         self._clock = clock
         self._issuer = issuer
+        self._fetching = anyio.Lock()
 
     async def prepare(self, headers: Mapping[bytes, bytes]) -> None:
-        """Fetch what the token of a request is read by, where that is not here yet."""
-        issuer = self._issuer
-        if issuer is not None and issuer.lacks_key(_bearer(headers.get(b"authorization", b""))):
-            await anyio.to_thread.run_sync(issuer.refresh)
+        """Fetch what the token of a request is read by, where that is not here yet.
+
+        Whoever needs it meanwhile waits for that one, and holds no thread.
+        """
+        issuer, text = self._issuer, _bearer(headers.get(b"authorization", b""))
+        if issuer is None or not issuer.lacks_key(text):
+            return
+        async with self._fetching:
+            if issuer.lacks_key(text):
+                await anyio.to_thread.run_sync(issuer.refresh)
 
     def admit(self, headers: Mapping[bytes, bytes], *, http_version: str) -> Caller:
         """Identify the caller of a request.

@@ -89,7 +89,8 @@ class Issuer:
     def lacks_key(self, text: str) -> bool:
         """Whether keys must be fetched before a token can be read: its own is unknown, or old.
 
-        Never more than once in ten seconds, as anybody can name a key that there is not.
+        Never more than once in ten seconds, as anybody can name a key that there is not. While they
+        are fetched, it lacks one that is not known: it may be among them.
         """
         header = _header(text)
         if header is None:
@@ -97,7 +98,7 @@ class Issuer:
         age = None if self._asked_at is None else self._monotonic() - self._asked_at
         if age is None or age > _KEEP_S:
             return True
-        return self._key(header) is None and age > _RETRY_S
+        return self._key(header) is None and (age > _RETRY_S or self._fetching.locked())
 
     def refresh(self) -> None:
         """Fetch the provider's keys; where that fails, those that are known stay.

@@ -13,17 +13,18 @@ import os
 import secrets
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping  # noqa: TC003  msgspec reads it
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from msgspec import json
+from msgspec import Struct, field, json
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.owner_folders import parse_owner
 from commonplace.db.queries import read_queries
-from commonplace.doors.web.visit import Visitor
+from commonplace.doors.web.visit import UndoOffer, Visitor
 from commonplace_server.postgres.database import retried, statement
 
 if TYPE_CHECKING:
@@ -40,12 +41,31 @@ _NONCE = 12
 _log = logging.getLogger(f"commonplace.{__name__}")
 
 
+class _Said(Struct):
+    """What a browser's pages were shown, of which forgetting leaves nothing; see `Visitor`."""
+
+    notes: list[str] = field(default_factory=list)
+    offer: UndoOffer | None = None
+    hidden: dict[str, str] = field(default_factory=dict)
+    typed: dict[str, Mapping[str, str]] = field(default_factory=dict)
+
+
 class _Here(NamedTuple):
     """A visitor of whom this server knows, as the database had it at a version."""
 
     visitor: Visitor
     version: int
+    wiped: int
     kept: bytes
+
+
+class _Row(NamedTuple):
+    """A visitor as it lies in the database."""
+
+    sealed: bytes
+    version: int
+    wiped: int
+    said: bytes | None
 
 
 class VisitorDatabase:
@@ -65,27 +85,33 @@ class VisitorDatabase:
         name = base64.urlsafe_b64encode(visitor.owner.encode()).decode().rstrip("=")
         cookie = f"{name}.{secrets.token_urlsafe(32)}"
         given = _given(visitor.owner, cookie)
-        content = json.encode(visitor)
+        sealed = _sealed(cookie, json.encode(_signed_in(visitor)))
         with self._database.owner_transaction(visitor.owner) as conn:
-            conn.execute(_query("add"), {**given, "sealed": _sealed(cookie, content)})
+            conn.execute(_query("add"), {**given, "sealed": sealed})
             conn.execute(_query("trim"), {**given, "most": MOST_OF_AN_OWNER})
         return cookie
 
     def find(self, cookie: str) -> Visitor | None:
         """The visitor of a cookie, as its last page left it on any server; None where none is."""
         owner = _owner_of(cookie)
-        found = None if owner is None else retried(lambda: self._read(owner, cookie))
-        content = None if found is None else _opened(cookie, found[0])
-        if found is None or content is None:
+        row = None if owner is None else retried(lambda: self._read(owner, cookie))
+        signed_in = None if row is None else _opened(cookie, row.sealed)
+        if row is None or signed_in is None:
             return None
+        said = b"{}" if row.said is None else _opened(cookie, row.said) or b"{}"
         with self._lock:
             here = self._here.get(cookie)
-            if here is not None and here.version == found[1]:
+            if here is not None and here.version == row.version:
                 self._here.move_to_end(cookie)
                 return here.visitor
-            theirs = json.decode(content, type=Visitor)
-            visitor = theirs if here is None else _joined(here.visitor, theirs)
-            self._here[cookie] = _Here(visitor, found[1], content)
+            theirs = json.decode(said, type=_Said)
+            if here is None:
+                visitor = json.decode(signed_in, type=Visitor)
+                _note(visitor, theirs)
+            else:
+                visitor = here.visitor
+                _note(visitor, _joined(here, theirs, is_wiped=here.wiped != row.wiped))
+            self._here[cookie] = _Here(visitor, row.version, row.wiped, said)
             while len(self._here) > _MOST_HERE:
                 self._here.popitem(last=False)
             return visitor
@@ -110,42 +136,108 @@ class VisitorDatabase:
             with self._database.owner_transaction(owner) as conn:
                 conn.execute(_query("remove"), _given(owner, cookie))
 
-    def _read(self, owner: str, cookie: str) -> tuple[bytes, int] | None:
+    def have_said(self, owner: str) -> bool:
+        """Whether what any browser of an owner was shown is kept. Raises: Unavailable."""
+        with self._database.owner_transaction(owner, commit="soon") as conn:
+            row = conn.execute(_query("have_said"), {"owner": owner}).fetchone()
+        return row is not None and bool(row[0])
+
+    def wipe(self, owner: str) -> None:
+        """Take what they were shown from all browsers of an owner, and sign none out.
+
+        Raises: Unavailable, Denied.
+        """
+        with self._database.owner_transaction(owner) as conn:
+            conn.execute(_query("wipe"), {"owner": owner})
+
+    def _read(self, owner: str, cookie: str) -> _Row | None:
         given = _given(owner, cookie)
         with self._database.owner_transaction(owner, commit="soon") as conn:
             row = conn.execute(_query("find"), given).fetchone()
-            if row is not None and row[2]:
+            if row is not None and row[4]:
                 conn.execute(_query("used"), given)
-        return None if row is None else (bytes(row[0]), int(row[1]))
+        if row is None:
+            return None
+        said = None if row[3] is None else bytes(row[3])
+        return _Row(bytes(row[0]), int(row[1]), int(row[2]), said)
 
     def _is_kept(self, cookie: str, visitor: Visitor) -> bool:
         with self._lock:
             here = self._here.get(cookie)
-            content = json.encode(visitor)
-        if here is None or here.kept == content:
+            content = json.encode(_said_of(visitor))
+        if here is None or here.visitor is not visitor or here.kept == content:
             return True
         given = {
             **_given(visitor.owner, cookie),
-            "sealed": _sealed(cookie, content),
+            "said": _sealed(cookie, content),
             "version": here.version,
         }
         with self._database.owner_transaction(visitor.owner, commit="soon") as conn:
             is_kept = conn.execute(_query("keep"), given).rowcount == 1
         if is_kept:
             with self._lock:
-                self._here[cookie] = _Here(visitor, here.version + 1, content)
+                self._here[cookie] = _Here(visitor, here.version + 1, here.wiped, content)
         return is_kept
 
 
-def _joined(mine: Visitor, theirs: Visitor) -> Visitor:
-    """One whose pages two servers have shown: every secret behind a mark of either is known."""
-    mine.hidden = {**theirs.hidden, **mine.hidden}
-    mine.typed = {
-        form: {**theirs.typed.get(form, {}), **mine.typed.get(form, {})}
-        for form in {**theirs.typed, **mine.typed}
-    }
-    mine.notes, mine.offer = theirs.notes, theirs.offer
-    return mine
+class BrowsersOfOwner(NamedTuple):
+    """What the browsers of one owner were shown; see `ShownElsewhere`."""
+
+    visitors: VisitorDatabase
+    owner: str
+
+    def is_there(self) -> bool:
+        """Whether any of it is kept. Raises: Unavailable."""
+        return self.visitors.have_said(self.owner)
+
+    def wipe(self) -> None:
+        """Take it from all of them, and sign none out. Raises: Unavailable, Denied."""
+        self.visitors.wipe(self.owner)
+
+
+def _signed_in(visitor: Visitor) -> Visitor:
+    """A visitor to whom nothing was shown yet."""
+    return Visitor(
+        owner=visitor.owner,
+        may_write=visitor.may_write,
+        csrf=visitor.csrf,
+        token_id=visitor.token_id,
+    )
+
+
+def _said_of(visitor: Visitor) -> _Said:
+    return _Said(
+        notes=visitor.notes, offer=visitor.offer, hidden=visitor.hidden, typed=visitor.typed
+    )
+
+
+def _note(visitor: Visitor, said: _Said) -> None:
+    visitor.notes, visitor.offer = said.notes, said.offer
+    visitor.hidden, visitor.typed = said.hidden, said.typed
+
+
+def _joined(here: _Here, theirs: _Said, *, is_wiped: bool) -> _Said:
+    """What two servers have shown: every secret behind a mark of either is known.
+
+    is_wiped: whether what was known here was forgotten meanwhile, but what its next page says.
+    """
+    mine = _said_of(here.visitor)
+    if is_wiped:
+        former = json.decode(here.kept, type=_Said)
+        is_new = (mine.notes, mine.offer) != (former.notes, former.offer)
+        saying = mine if is_new else theirs
+        return _Said(
+            notes=saying.notes, offer=saying.offer, hidden=theirs.hidden, typed=theirs.typed
+        )
+    return _Said(
+        notes=theirs.notes,
+        offer=theirs.offer,
+        hidden={**theirs.hidden, **mine.hidden},
+        typed={
+            form: {**theirs.typed.get(form, {}), **mine.typed.get(form, {})}
+            for form in {**theirs.typed, **mine.typed}
+        },
+    )
 
 
 def _owner_of(cookie: str) -> str | None:

@@ -15,7 +15,7 @@ DELETE FROM cp_visitors WHERE user_id = %(owner)s AND (
 
 -- name: find
 -- What is known of one, and whether its use is to be noted.
-SELECT sealed, version, used_at < now() - interval '1 hour' FROM cp_visitors
+SELECT sealed, version, wiped, said, used_at < now() - interval '1 hour' FROM cp_visitors
 WHERE user_id = %(owner)s AND digest = %(digest)s AND used_at >= now() - interval '30 days';
 
 -- name: used
@@ -24,9 +24,17 @@ UPDATE cp_visitors SET used_at = now() WHERE user_id = %(owner)s AND digest = %(
 
 -- name: keep
 -- What its pages need now, unless that was altered elsewhere.
-UPDATE cp_visitors SET sealed = %(sealed)s, version = version + 1, used_at = now()
+UPDATE cp_visitors SET said = %(said)s, version = version + 1, used_at = now()
 WHERE user_id = %(owner)s AND digest = %(digest)s AND version = %(version)s;
 
 -- name: remove
 -- It is signed out.
 DELETE FROM cp_visitors WHERE user_id = %(owner)s AND digest = %(digest)s;
+
+-- name: have_said
+-- Whether any browser of a user was shown what is kept of it.
+SELECT EXISTS (SELECT FROM cp_visitors WHERE user_id = %(owner)s AND said IS NOT NULL);
+
+-- name: wipe
+-- Takes that away from all of them.
+UPDATE cp_visitors SET said = NULL, wiped = wiped + 1, version = version + 1 WHERE user_id = %(owner)s;

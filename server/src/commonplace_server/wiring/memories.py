@@ -30,6 +30,7 @@ from commonplace_server.records.outbox_checks import check_unchanged
 from commonplace_server.records.times import MemoryTimes
 from commonplace_server.records.upkeep import MemoryUpkeep
 from commonplace_server.state.spending import SpentDatabase
+from commonplace_server.state.visitors import BrowsersOfOwner, VisitorDatabase
 from commonplace_server.store import entries
 from commonplace_server.store.chronicle import ChroniclePostgres
 from commonplace_server.store.notebook import NotebookPostgres
@@ -135,6 +136,10 @@ class PostgresMemories:
             clock=clock,
             zone=settings.timezone,
         )
+
+    def browsers_of(self, owner: str) -> BrowsersOfOwner:
+        """What the signed-in browsers of a user were shown, at every server of the database."""
+        return BrowsersOfOwner(VisitorDatabase(self._database), owner)
 
     def of_owner(self, context: OwnerContext) -> SearchStack[WordFiling]:
         """What files and finds this owner's: alone, as anybody's."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.app.process import SERVED
+from commonplace.app.wiring.memory.wiring import browsers_of
 from commonplace.app.wiring.private import NOTES
 from commonplace.core import access_files, drafts
 from commonplace.core.errors import CommonplaceError, NotFound
@@ -231,6 +232,15 @@ def _former_texts_on_servers(owner: TextOwner, text: ForgottenText) -> Iterator[
             if _says(each, text):
                 erase = partial(former.remove, each)
                 yield TextCopy(what="a former text in the database", path=None, erase=erase)
+
+
+def _shown_by_servers(owner: TextOwner, _text: ForgottenText) -> Iterator[TextCopy]:
+    with suppress(CommonplaceError):  # as above
+        shown = browsers_of(owner.context.shared, owner.context.settings.owner)
+        if shown is not None and shown.is_there():
+            yield TextCopy(
+                what="what signed-in browsers were shown, sealed", path=None, erase=shown.wipe
+            )
 
 
 def _says(former: FormerText, text: ForgottenText) -> bool:
@@ -511,7 +521,9 @@ PLACES: tuple[TextPlace, ...] = (
         holds="secrets that pages show marks for, and what a next page is to say; sealed by the"
         " cookie of the browser, which lies nowhere else",
         paths=lambda _owner: (),
-        erased="signing out; after 30 days without use, the user's next signing in",
+        erased="`forget`, which takes all of it from every browser of the user and signs none out;"
+        " signing out; after 30 days without use, the user's next signing in",
+        find=_shown_by_servers,
         writers=(),
     ),
     TextPlace(

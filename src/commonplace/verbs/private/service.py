@@ -65,8 +65,8 @@ something feels familiar: you may have solved it before."""
 
 _WRITING_GUIDE = """\
 Write in your private journal with process_thoughts when you learn something worth keeping, are \
-surprised or stuck, finish a piece of work, or notice what the user prefers: be honest, it stays \
-on this machine."""
+surprised or stuck, finish a piece of work, or notice what the user prefers: be honest, it is the \
+user's alone."""
 
 
 class PrivateService(Struct, frozen=True, kw_only=True):

@@ -79,6 +79,18 @@ class Memories(Protocol):
         ...
 
 
+class ShownElsewhere(Protocol):
+    """What an owner's browsers were shown by any server, sealed so that none can be searched."""
+
+    def is_there(self) -> bool:
+        """Whether any of it is kept. Raises: Unavailable."""
+        ...
+
+    def wipe(self) -> None:
+        """Take it from all of them, and sign none out. Raises: Unavailable, Denied."""
+        ...
+
+
 class SharedMemories(Memories, Protocol):
     """The same, in a database that many servers share, and what else of a user lies there."""
 
@@ -122,6 +134,10 @@ class SharedMemories(Memories, Protocol):
         """What keeps former texts of a user's entries for every server."""
         ...
 
+    def browsers_of(self, owner: str) -> ShownElsewhere:
+        """What the signed-in browsers of a user were shown, at every server."""
+        ...
+
     def budget_of(self, owner: str, clock: Clock) -> KeepsBudget:
         """The tokens that a user's language models have spent on every server."""
         ...
@@ -148,6 +164,13 @@ def budget_of(shared: ProcessContext, owner: str, clock: Clock) -> KeepsBudget:
         clock=clock,
         zone=settings.timezone,
     )
+
+
+def browsers_of(shared: ProcessContext, owner: str) -> ShownElsewhere | None:
+    """What an owner's browsers were shown by all servers of a database; None without one."""
+    if shared.settings.database.url is None:
+        return None
+    return shared_of(shared).browsers_of(owner)
 
 
 def times_of(shared: ProcessContext, owner: str, column: TimeColumn) -> KeepsTimes | None:
