@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import subprocess
+import threading
+from contextlib import contextmanager
+from pathlib import Path
 
 import anyio
 import httpx2
 import pytest
+import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from server.tests.http.consenting import Kept, Person, signs_in
+from server.tests.http.authorization_world import AuthorizationWorld
+from server.tests.http.consenting import BACK, Kept, Person, signs_in
+from server.tests.http.document_server import ADDRESS as DOCUMENT
+from server.tests.http.document_server import DocumentServer, send_json
 from server.tests.http_world import HttpServer, token_for
+from tests.doors.npm import MODULES, PROGRAMS, needs_npm
 from tests.doors.terminal import facts
 from tests.patience import PATIENCE_S
 
 from commonplace_server.scope import STRUCTURED_HEADER
 
+SCRIPT = Path(__file__).with_name("oauth_client.mjs")
+
+
+def free_port():
+    """A port that nothing listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
 
 @pytest.fixture
 def server(words_only):
     """A server that clients can sign in at."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     address = f"http://127.0.0.1:{port}"
     environ = {"COMMONPLACE_SERVE_ADDRESS": address, "COMMONPLACE_SERVE_SIGN_IN": "true"}
     with HttpServer(http=f"127.0.0.1:{port}", **environ) as made:
@@ -65,3 +82,99 @@ def test_the_official_client_registers_and_is_let_in(server, mode):
         ("bob", "", "valid"),
         ("bob", "a client", "valid"),
     ]
+
+
+@pytest.fixture
+def described(tmp_path):
+    """A server in this process, which may fetch the one document of a site that lies here too."""
+    port = free_port()
+    with DocumentServer(tmp_path) as site:
+        said = {"client_id": DOCUMENT, "client_name": "a program", "redirect_uris": [BACK]}
+        site.answers = lambda handler: send_json(handler, said)
+        world = AuthorizationWorld(
+            tmp_path, fetch=site.fetcher(), address=f"http://127.0.0.1:{port}"
+        )
+        with listening(world.gate, port):
+            yield world, site
+        world.close()
+
+
+@contextmanager
+def listening(application, port):
+    """An application on a port of this machine, in a thread."""
+    started = threading.Event()
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets=None):
+            await super().startup(sockets)
+            started.set()
+
+    server = Server(uvicorn.Config(application, port=port, lifespan="off", log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert started.wait(PATIENCE_S)
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def test_the_official_client_is_let_in_by_its_document(described):
+    """It registers nowhere: its id is the address of what it says of itself."""
+    world, site = described
+    _, text = world.tokens.create("ann")
+
+    async def scenario():
+        auth = signs_in(f"{world.address}/mcp", Person(text), document=DOCUMENT)
+        async with httpx2.AsyncClient(auth=auth, timeout=PATIENCE_S) as web:
+            return (await web.get(f"{world.address}/mcp")).text
+
+    assert anyio.run(scenario) == "in"
+    assert site.came == [("/client.json", "client.example.org")]
+    (caller,) = world.came
+    assert (caller.owner, caller.may_write) == ("ann", True)
+    (kept,) = world.grants.records.list_records("client")
+    assert kept.facts["client_id"] == DOCUMENT
+
+
+def signs_in_by_script(url, person, *document):
+    """What the official TypeScript client got, whose user is a person."""
+    with subprocess.Popen(
+        [
+            PROGRAMS / "node",
+            SCRIPT,
+            MODULES / "@modelcontextprotocol" / "client",
+            url,
+            BACK,
+            *document,
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as program:
+        anyio.run(person.opens, program.stdout.readline().strip())
+        out, _ = program.communicate(f"{person.came_back}\n", timeout=PATIENCE_S)
+    assert program.returncode == 0
+    return json.loads(out)
+
+
+class TestInTypeScript:
+    """The official client of the other language."""
+
+    pytestmark = needs_npm
+
+    def test_it_registers_and_is_let_in(self, server):
+        """Gets tokens, and the next ones, and writes."""
+        got = signs_in_by_script(server.url, Person(token_for("ann")))
+        assert got["said"] == ["REDIRECT", "AUTHORIZED", "AUTHORIZED"]
+        assert (got["opened"], got["renewed"], got["scope"]) == ([True, True], True, "read write")
+        assert "recorded" in got["written"]["content"][0]["text"].lower()
+
+    def test_it_is_let_in_by_its_document(self, described):
+        """Registers nowhere."""
+        world, site = described
+        _, text = world.tokens.create("ann")
+        got = signs_in_by_script(f"{world.address}/mcp", Person(text), DOCUMENT)
+        assert (got["opened"], got["renewed"], got["client"]) == ([True, True], True, DOCUMENT)
+        assert len(site.came) == 1
