@@ -150,12 +150,15 @@ def record(asked):
             if number % 5 == 0:
                 mine.delete(ref)
                 os.write(told, f"deleted {number} {ref}\n".encode())
-            mine.roll_up()
+            if asked.get("rolls_up", True):
+                mine.roll_up()
 
 
 def work(asked):
     """What a worker does, a few at a time, with leases that soon run out."""
     numbers.BACKLOG_LEASE_S, numbers.BACKLOG_BATCH, numbers.BACKLOG_POLL_S = LEASE_S, 8, 0.01
+    numbers.ROLLING_LEASE_S, numbers.ROLLING_POLL_S, numbers.ROLLED_OF_ONE = LEASE_S, 0.01, 3
+    numbers.ROLLING_REST_S = 0.01
     shared = ProcessContext(_settings(asked), encoder=ReadySlot(SlowEncoder()))
     with open_worker(shared) as worker:
         worker.run(threading.Event())

@@ -67,6 +67,40 @@ def test_writers_are_killed_in_the_midst(world, database, children, tmp_path):
     assert sum(counted) == len(there)
 
 
+def test_workers_are_killed_in_the_midst(world, database, children, tmp_path):
+    """While one records and rolls nothing up: what one had in hand another makes, and once."""
+    told, home = tmp_path / "told", tmp_path / "server"
+    told.touch()
+    home.mkdir()
+    asked = asked_of(database, home, told=str(told), first=0, rolls_up=False)
+    writer = children.start("record", **asked)
+    for number in range(1, DEATHS):
+        child = children.start("work", **asked_of(database, home))
+        until(partial(has_lines, told, 12 * number), "more is recorded")
+        until(lambda: summaries_in(database), "a worker has made a summary")
+        os.kill(child, signal.SIGKILL)
+        wait_for(child)
+    os.kill(writer, signal.SIGKILL)
+    wait_for(writer)
+    child = children.start("work", **asked_of(database, home))
+    due = "SELECT count(*) FROM cp_due WHERE period_end < now() - interval '1 hour'"
+    until(lambda: database.rows(due) == [(0,)], "all is rolled up")
+    os.kill(child, signal.SIGKILL)
+    wait_for(child)
+    with Timeline("ann", settings=world.settings, encoder=ReadySlot(None)) as mine:
+        there = mine.list(kinds=["raw"], limit=10_000)
+    hours = (
+        "SELECT sum((figures::json ->> 'entries')::int) FROM cp_rollups AS r JOIN cp_entries AS e"
+    )
+    where = "ON e.place = r.seq AND e.journal = 'timeline' AND e.level = 1 AND e.state = 'active'"
+    assert database.rows(f"{hours} {where}") == [(len(there),)]
+
+
+def summaries_in(database):
+    """How many summaries are kept."""
+    return database.rows("SELECT count(*) FROM cp_rollups")[0][0]
+
+
 def test_a_move_is_killed_at_every_step(world, database, children, tmp_path):
     """No entry is lost, none comes twice; summaries are what they were, and the file is empty."""
     shared = ProcessContext(settings_in(tmp_path), encoder=ReadySlot(None), serves_owners=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -14,8 +14,13 @@ from commonplace.app import Apps
 from commonplace.app.process import ProcessContext
 from commonplace.core.errors import Conflict, NotFound, Unavailable
 from commonplace.core.values import Interval
+from commonplace.journals.timeline.due_periods import bounds
 from commonplace.journals.timeline.entry import id_of
 from commonplace.timeline import Timeline
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.store.due_timelines import DueTimelines
+from commonplace_server.wiring.schema import check_worker
+from commonplace_server.wiring.timelines import FedByDatabase
 
 LONG_AGO = "2026-01-05 09:00"
 TABLES = (
@@ -67,6 +72,11 @@ def exported(app):
     portable = app.timeline.portable()
     items = [repr(item) for item in portable.export_items(None)]
     return items, [repr(item) for item in portable.export_summaries(None)]
+
+
+def read_time(text):
+    """A time of UTC."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 def day_of(app, at=LONG_AGO):
@@ -196,6 +206,82 @@ def test_the_worker_makes_its_vectors(one, two, worker, database):
     worker.run_once()
     assert database.rows("SELECT count(*) FROM wb_embeddings") == [(0,)]
     assert database.rows("SELECT count(*) FROM wb_outbox WHERE due OR erase") == [(0,)]
+
+
+def test_a_worker_rolls_any_user_up(one, servers, worker, admin):
+    """Also one whom nobody asks for; of a user whom another worker has in hand it makes nothing."""
+    added(one, SAID, at=LONG_AGO)
+    added(servers("two", "bob"), "fed the wombats", at=LONG_AGO)
+    worker.run_once()
+    made = "SELECT user_id, count(*) FROM cp_entries WHERE level = 2 AND body <> '' GROUP BY 1"
+    assert sorted(admin.execute(made).fetchall()) == [("ann", 1), ("bob", 1)]
+    late = "SELECT count(*) FROM cp_due WHERE period_end < '2026-02-02'"
+    assert admin.execute(late).fetchone() == (0,)
+    assert "quokka" in day_of(servers("two"))
+
+
+@pytest.fixture
+def leases(database):
+    """Opens what another worker leases by."""
+    with ExitStack() as stack:
+
+        def open_due():
+            pool = Postgres(database.worker_url, check=check_worker)
+            stack.callback(pool.close)
+            return DueTimelines(pool)
+
+        yield open_due
+
+
+def test_of_two_who_roll_up_one_passes_on(one, clock, leases, admin):
+    """Until the other is done, or has been dead for a while; what is asked for is told all the same."""
+    added(one, SAID, at=LONG_AGO)
+    until, service = bounds(clock(), timedelta()), one.timeline.service()
+    first, second = leases(), leases()
+    assert first.lease(9, bounds=until, seconds=60) == ["ann"]
+    assert second.lease(9, bounds=until, seconds=60) == []
+    assert service.catch_up() == 0
+    assert "quokka" in service.rollup("daily", read_time(LONG_AGO)).content
+    second.give_back("ann", rest_s=0)
+    assert second.lease(9, bounds=until, seconds=60) == []
+    first.give_back("ann", rest_s=60)
+    assert first.lease(9, bounds=until, seconds=60) == []
+    assert service.catch_up() > 0
+    added(one, "The harbour is closed.", at=LONG_AGO)
+    admin.execute("UPDATE cp_timelines SET leased_until = now() - interval '1 second'")
+    assert second.lease(9, bounds=until, seconds=60) == ["ann"]
+    assert second.lease(9, bounds=bounds(read_time(LONG_AGO), timedelta()), seconds=60) == []
+
+
+def test_a_worker_writes_summaries_and_nothing_that_anybody_wrote(one, database):
+    """As the user whose they are, and of no other."""
+    added(one, SAID, at=LONG_AGO)
+    ask(one, "add_entry", message=SAID)
+    day_of(one)
+    with psycopg.connect(database.worker_url) as conn:
+        assert conn.execute("UPDATE cp_rollups SET points = '[]'").rowcount == 0
+        conn.execute("SET LOCAL app.user_id = 'ann'")
+        altered = conn.execute("UPDATE cp_entries SET body = 'mine' RETURNING level").fetchall()
+        assert altered
+        assert all(level for (level,) in altered)
+        assert all(conn.execute("DELETE FROM cp_entries RETURNING level").fetchone())
+        conn.execute("SAVEPOINT before")
+        row = "'ann', %s, 'x', now(), 0, now(), '', 'x', '{}', '{}', '', '{}'"
+        columns = (
+            "user_id, journal, id, at, nanos, written_at, scope, body, tags, folded, supersedes"
+        )
+        for journal in ("chronicle", "private"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                conn.execute(f"INSERT INTO cp_entries ({columns}, more) VALUES ({row})", (journal,))
+            conn.execute("ROLLBACK TO before")
+        conn.rollback()
+    assert listed(one) == [SAID]
+
+
+def test_what_lies_on_a_disk_is_left_to_its_server():
+    """A worker makes no summary that would lack a part of what it is made from."""
+    with pytest.raises(Unavailable, match="notebook"):
+        FedByDatabase(None, ["chronicle"]).read(["chronicle:1", "notebook:api#2"])
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def migrate(as_json: bool) -> None:
 @click.option("--rebuild", is_flag=True, help="File everything again, as after the index was lost.")
 @json_option
 def worker(once: bool, rebuild: bool, as_json: bool) -> None:
-    """File what is saved in Postgres, of all users: words and vectors.
+    """File what is saved in Postgres, of all users: words and vectors; roll up timelines there.
 
     Runs until it is asked to end. Several may run at once; if one dies, the others take over
     its work.

@@ -30,6 +30,7 @@ from commonplace_server.store.entries import EntryRows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from uuid import UUID
 
     from psycopg import Cursor, sql
 
@@ -84,11 +85,14 @@ class PostgresRows:
 
     Args:
         hidden: The numbers of what no reader may see.
+        worker: Who asks, where that is a worker that leases timelines.
     """
 
-    def __init__(self, conn: Connection, owner: str, hidden: list[int]) -> None:
+    def __init__(
+        self, conn: Connection, owner: str, hidden: list[int], worker: UUID | None
+    ) -> None:
         self._conn = conn
-        self._base = {"owner": owner, "hidden": hidden}
+        self._base = {"owner": owner, "hidden": hidden, "worker": worker}
 
     def run(self, name: str, values: Mapping[str, Any] | tuple[()] = (), /) -> PostgresAnswer:
         """Run a query by its name; see the port."""
@@ -150,11 +154,15 @@ class TimelinePostgres:
     Args:
         database: Shared by all users of the process; its owner closes it.
         clock: By which entries have expired, which no reader sees.
+        worker: As whom a worker leases timelines; None for who rolls up beside it.
     """
 
-    def __init__(self, database: Postgres, *, owner: str, clock: Clock) -> None:
+    def __init__(
+        self, database: Postgres, *, owner: str, clock: Clock, worker: UUID | None = None
+    ) -> None:
         self._database = database
         self._owner = parse_owner(owner)
+        self._worker = worker
         self._clock = clock
         self._used = _Used()
 
@@ -179,7 +187,7 @@ class TimelinePostgres:
             hidden: list[int] = []
             if found[0] and not is_revealed():
                 hidden = [seq for (seq,) in conn.execute(query("hidden"), asked)]
-            with self._using(PostgresRows(conn, self._owner, hidden)) as rows:
+            with self._using(PostgresRows(conn, self._owner, hidden, self._worker)) as rows:
                 yield rows
 
     def writing(self) -> AbstractContextManager[PostgresRows]:
@@ -197,7 +205,7 @@ class TimelinePostgres:
             if conn.execute(query("hold"), asked).fetchone() is None:
                 conn.execute(query("begin"), asked)
                 conn.execute(query("hold"), asked)
-            with self._using(PostgresRows(conn, self._owner, [])) as rows:
+            with self._using(PostgresRows(conn, self._owner, [], self._worker)) as rows:
                 yield rows
 
     @contextmanager

@@ -211,12 +211,18 @@ WHERE d.user_id = %(owner)s AND d.tz = %(tz)s AND d.level = %(level)s
     );
 
 -- name: due
--- Marked periods that are over, grace included: the oldest first, smaller before larger.
+-- Marked periods that are over, grace included: the oldest first, smaller before larger. None while a worker has
+-- them in hand, unless it asks itself.
 SELECT tz, level, period_start, period_end FROM cp_due
 WHERE user_id = %(owner)s AND period_end <= CASE level
     WHEN 1 THEN %(hour)s::timestamptz WHEN 2 THEN %(day)s::timestamptz
     WHEN 3 THEN %(week)s::timestamptz WHEN 4 THEN %(month)s::timestamptz
     ELSE %(year)s::timestamptz END
+    AND NOT EXISTS (
+        SELECT FROM cp_timelines AS t
+        WHERE t.user_id = %(owner)s AND t.leased_until > now() AND t.leased_by IS NOT NULL
+            AND t.leased_by IS DISTINCT FROM %(worker)s::uuid
+    )
 ORDER BY period_end, level LIMIT %(limit)s;
 
 -- name: count_due
@@ -550,3 +556,31 @@ INSERT INTO cp_fed_marks (user_id, journal, mark) VALUES (%(owner)s, %(journal)s
 -- A zone that has cut periods.
 INSERT INTO cp_series (user_id, number, tz, since, tzdata)
 VALUES (%(owner)s, %(number)s, %(tz)s, %(since)s::timestamptz, %(tzdata)s);
+
+-- name: lease_due
+-- Users of whom something is due, the longest first, whom no worker has in hand and who do not rest.
+UPDATE cp_timelines AS t
+SET leased_until = now() + make_interval(secs => %(seconds)s), leased_by = %(worker)s
+FROM (
+    SELECT known.user_id FROM (
+        SELECT waiting.user_id, min(waiting.period_end) AS first FROM (
+            SELECT d.user_id, d.period_end
+            FROM cp_due AS d JOIN cp_timelines AS free ON free.user_id = d.user_id
+                AND (free.leased_until IS NULL OR free.leased_until <= now())
+            WHERE d.period_end <= %(hour)s::timestamptz AND d.period_end <= CASE d.level
+                WHEN 1 THEN %(hour)s::timestamptz WHEN 2 THEN %(day)s::timestamptz
+                WHEN 3 THEN %(week)s::timestamptz WHEN 4 THEN %(month)s::timestamptz
+                ELSE %(year)s::timestamptz END
+            ORDER BY d.period_end LIMIT %(seen)s
+        ) AS waiting GROUP BY waiting.user_id
+    ) AS users
+    JOIN cp_timelines AS known ON known.user_id = users.user_id
+        AND (known.leased_until IS NULL OR known.leased_until <= now())
+    ORDER BY users.first, known.user_id LIMIT %(limit)s FOR UPDATE OF known SKIP LOCKED
+) AS found
+WHERE t.user_id = found.user_id RETURNING t.user_id;
+
+-- name: give_back
+-- A worker has done what it could of a user's, who rests for so long; unless another has it by now.
+UPDATE cp_timelines SET leased_by = NULL, leased_until = now() + make_interval(secs => %(seconds)s)
+WHERE user_id = %(owner)s AND leased_by = %(worker)s;

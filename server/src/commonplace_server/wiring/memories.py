@@ -18,8 +18,6 @@ from commonplace.journals.chronicle import event
 from commonplace.journals.notebook.format import DEFAULT_AUTHOR, JOURNAL
 from commonplace.journals.notebook.shared import SharedNotebook
 from commonplace.journals.private import source
-from commonplace.journals.timeline import entry as timeline
-from commonplace.journals.timeline.journal import TimelineJournal
 from commonplace_server.index import index
 from commonplace_server.index.merged import MergedIndex
 from commonplace_server.postgres.database import Postgres
@@ -36,9 +34,10 @@ from commonplace_server.store.chronicle import ChroniclePostgres
 from commonplace_server.store.notebook import NotebookPostgres
 from commonplace_server.store.private import PrivatePostgres
 from commonplace_server.store.source import SharedSource
-from commonplace_server.store.timeline import TimelineDocs, TimelinePostgres
+from commonplace_server.store.timeline import TimelinePostgres
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.wiring.servers import describe_home, open_servers
+from commonplace_server.wiring.timelines import rolling_in, source_of_timeline, timeline_in
 from commonplace_server.worker.changes import JournalChanges
 from commonplace_server.worker.merged_filing import MergedFiling
 from commonplace_server.worker.word_filing import WordFiling
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.core.ports import Searched, Source
     from commonplace.core.time_book import TimeColumn
+    from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace.search.finder import Finder
     from commonplace_server.postgres.database import Connection, PoolUse
     from commonplace_server.worker.changes import ReadsDocs
@@ -116,7 +116,7 @@ class PostgresMemories:
 
     def timeline_source(self, journal: TimelineJournal) -> SharedSource:
         """What follows a timeline that such a store keeps."""
-        return _source_of_timeline(self._database, journal)
+        return source_of_timeline(self._database, journal)
 
     def times_of(self, owner: str, column: TimeColumn, journals: Sequence[str]) -> MemoryTimes:
         """What keeps such times of a user's entries, for every server of the database."""
@@ -222,15 +222,21 @@ def others_of(
     database: Postgres, owner: str, clock: Clock, shared: ProcessContext
 ) -> Mapping[str, ReadsDocs]:
     """What reads a user's entries of the journals beside memory, for the index."""
+    return {each.name: each.docs_of for each in sources_of(database, owner, clock, shared)}
+
+
+def sources_of(
+    database: Postgres, owner: str, clock: Clock, shared: ProcessContext
+) -> Sequence[SharedSource]:
+    """What follows a user's journals beside memory."""
     zone = shared.settings.timezone
     pages = NotebookPostgres(database, owner=owner, clock=clock)
-    sources = (
+    return (
         _source_of_chronicle(ChroniclePostgres(database, owner=owner, clock=clock), zone),
         _source_of_private(private_store(database, owner, clock, shared)),
         _source_of_notebook(SharedNotebook(pages, owner=owner, zone=zone, clock=clock)),
-        _source_of_timeline(database, timeline_in(database, owner, clock, shared)),
+        source_of_timeline(database, timeline_in(database, owner, clock, shared)),
     )
-    return {each.name: each.docs_of for each in sources}
 
 
 def _source_of_chronicle(store: ChroniclePostgres, zone: tzinfo) -> SharedSource:
@@ -243,23 +249,6 @@ def _source_of_private(store: PrivatePostgres) -> SharedSource:
 
 def _source_of_notebook(notebook: SharedNotebook) -> SharedSource:
     return SharedSource(JOURNAL, notebook, lambda doc: doc)
-
-
-def timeline_in(
-    database: Postgres, owner: str, clock: Clock, shared: ProcessContext
-) -> TimelineJournal:
-    """One user's timeline, without what only a server notes beside it."""
-    return TimelineJournal(
-        owner=owner,
-        zone=shared.settings.timezone,
-        clock=clock,
-        screen=shared.screen,
-        store=TimelinePostgres(database, owner=owner, clock=clock),
-    )
-
-
-def _source_of_timeline(database: Postgres, journal: TimelineJournal) -> SharedSource:
-    return SharedSource(timeline.JOURNAL, TimelineDocs(database, journal), lambda doc: doc)
 
 
 @contextmanager
@@ -294,6 +283,14 @@ def open_worker(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[Memo
             ),
             index_of=index.PostgresIndex(database).of_owner,
             encoder=shared.encoder,
+            rolling=rolling_in(
+                database,
+                clock,
+                shared,
+                chronicle_of=lambda owner: ChroniclePostgres(database, owner=owner, clock=clock),
+                private_of=lambda owner: private_store(database, owner, clock, shared),
+                sources_of=lambda owner: sources_of(database, owner, clock, shared),
+            ),
         )
     finally:
         database.close()

@@ -21,6 +21,24 @@ BACKLOG_LEASE_S = 60.0
 BACKLOG_POLL_S = 0.5
 """How often a worker looks whether anything waits."""
 
+ROLLED_AT_ONCE = 16
+"""Users whose timelines a worker leases at a time."""
+
+ROLLED_OF_ONE, ROLLING_TURN_S = 400, 0.5
+"""How many summaries of one user are made, and for how long, before others have their turn."""
+
+ROLLING_LEASE_S = 60.0
+"""After this long another worker takes a user whom one has in hand: longer than all their turns."""
+
+ROLLING_REST_S = 0.5
+"""How long a user rests of whom more is due."""
+
+ROLLING_FAILED_S = 60.0
+"""How long one rests of whom nothing could be rolled up: where a journal does not answer, say."""
+
+ROLLING_POLL_S = 1.0
+"""How often a worker looks whether any user's timeline has a period that is due."""
+
 VACUUM_EVERY_S = 600.0
 """How often a worker has the database free what is deleted, if anything was."""
 

@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import CommonplaceError
@@ -26,6 +26,7 @@ from commonplace_server.worker.filing import LeasedRecords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from commonplace.core.ports import Encoder, EncoderSlot
     from commonplace.core.values import Encoded, Unencoded
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from commonplace_server.records.upkeep import MemoryUpkeep
     from commonplace_server.worker.changes import ReadsChanges
     from commonplace_server.worker.filing import FilesForWorker, Task
+    from commonplace_server.worker.rolling import TimelineRolling
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 _LOAD_S = 60.0
@@ -57,6 +59,7 @@ class MemoryWorker:
         read_of: Opens what reads a user's changes.
         index_of: Opens the index of a user.
         encoder: Makes the vectors, where it is in the lead.
+        rolling: Rolls up what is due in timelines; None for nothing.
         monotonic: Counts the seconds of leases.
     """
 
@@ -68,21 +71,25 @@ class MemoryWorker:
         read_of: Callable[[str], ReadsChanges],
         index_of: Callable[[str], FilesForWorker],
         encoder: EncoderSlot,
+        rolling: TimelineRolling | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._backlog = backlog
         self._upkeep = upkeep
         self._records = LeasedRecords(read_of=read_of, index_of=index_of)
         self._encoder = encoder
+        self._rolling = rolling
         self._monotonic = monotonic
         self._lead: _Lead | None = None
 
     def run_once(self, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """File everything that waits, then vacuum; how much was filed.
+        """Roll up what is due, file everything that waits, then vacuum; how much was filed.
 
         progress: called with (filed so far, 0): what is left is not counted. Raises: Unavailable.
         """
         self._encoder.get(_LOAD_S)
+        while self._rolling is not None and self._rolling.roll_up(threading.Event(), rest_s=0.0):
+            pass
         with self._at_work():
             filed = self._work(progress)
             self._vacuum(threading.Event())
@@ -100,13 +107,14 @@ class MemoryWorker:
     def run(self, stop: threading.Event) -> None:
         """File what comes, until stop is set; a database that is away is waited for.
 
-        Vacuums in a thread, every so often: nothing waits for that.
+        Rolls up and vacuums in threads, every so often: nothing waits for that.
         """
-        with self._at_work(), self._vacuuming() as vacuumed:
+        with self._at_work(), self._vacuuming() as vacuumed, self._rolling_up() as rolled:
             warned = ""
             while not stop.is_set():
-                if vacuumed.done():
-                    vacuumed.result()
+                for each in (vacuumed, rolled):
+                    if each.done():
+                        each.result()
                 filed: int | None = None
                 try:
                     filed = self._file_batch()
@@ -160,32 +168,21 @@ class MemoryWorker:
             self._lead = lead = _Lead(identity, chosen, now)
         return encoder if lead.chosen == identity else None
 
-    @contextmanager
-    def _vacuuming(self) -> Iterator[Future[None]]:
+    def _vacuuming(self) -> AbstractContextManager[Future[None]]:
         """Clean up in a thread at the same time; holds the error, if there was one."""
-        fault: Future[None] = Future()
-        # Its own: a worker that fails ends without its stop being set.
-        ending = threading.Event()
 
-        def vacuum() -> None:
-            try:
-                while not ending.wait(numbers.VACUUM_EVERY_S):
-                    try:
-                        self._vacuum(ending, every_s=numbers.VACUUM_EVERY_S / 2)
-                    except CommonplaceError as exc:
-                        _log.warning("Memory was not vacuumed: %s", exc)
-                fault.set_result(None)
-            except BaseException as exc:  # noqa: BLE001  raised in the worker's own thread
-                fault.set_exception(exc)
+        def vacuum(ending: threading.Event) -> None:
+            self._vacuum(ending, every_s=numbers.VACUUM_EVERY_S / 2)
 
-        thread = threading.Thread(target=vacuum, name="vacuuming", daemon=True)
-        thread.start()
-        try:
-            yield fault
-        finally:
-            ending.set()
-            # A table that is being rewritten stays as it was where nothing waits for it.
-            thread.join(_ENDING_S)
+        return _repeating(vacuum, "Memory was not vacuumed", every_s=numbers.VACUUM_EVERY_S)
+
+    def _rolling_up(self) -> AbstractContextManager[Future[None]]:
+        """Likewise roll up what is due."""
+        rolling = self._rolling
+        if rolling is None:
+            return nullcontext(Future())
+        failed = "Timelines were not rolled up"
+        return _repeating(rolling.roll_up, failed, every_s=numbers.ROLLING_POLL_S)
 
     def _vacuum(self, ending: threading.Event, *, every_s: float = 0.0) -> None:
         """Vacuum, unless another process does, or has in that time."""
@@ -269,6 +266,43 @@ class MemoryWorker:
                 raise why
             _log.warning("%d records cannot be encoded, and wait: %s", len(failed), why)
         return left, made
+
+
+@contextmanager
+def _repeating(
+    act: Callable[[threading.Event], object], failed: str, *, every_s: float
+) -> Iterator[Future[None]]:
+    """Do something in a thread every so often; holds the error that ended it, if one did.
+
+    act: is handed what is set at the end; failed: what is logged where it cannot be done.
+    """
+    fault: Future[None] = Future()
+    # Its own: a worker that fails ends without its stop being set.
+    ending = threading.Event()
+
+    def repeat() -> None:
+        warned = ""
+        try:
+            while not ending.wait(every_s):
+                try:
+                    act(ending)
+                    warned = ""
+                except CommonplaceError as exc:
+                    if str(exc) != warned:
+                        _log.warning("%s: %s", failed, exc)
+                    warned = str(exc)
+            fault.set_result(None)
+        except BaseException as exc:  # noqa: BLE001  raised in the worker's own thread
+            fault.set_exception(exc)
+
+    thread = threading.Thread(target=repeat, name=failed, daemon=True)
+    thread.start()
+    try:
+        yield fault
+    finally:
+        ending.set()
+        # A table that is being rewritten stays as it was where nothing waits for it.
+        thread.join(_ENDING_S)
 
 
 def _log_chosen(chosen: str, mine: str) -> None:

@@ -1,0 +1,133 @@
+"""The wiring of timelines in Postgres: how one is opened, followed, and rolled up by a worker.
+
+Decides nothing about periods.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Unavailable
+from commonplace.inference.language.extract import Extractive
+from commonplace.journals.chronicle import event
+from commonplace.journals.chronicle.journal import ChronicleJournal
+from commonplace.journals.chronicle.pages import ChroniclePages
+from commonplace.journals.chronicle.places import ChroniclePlace
+from commonplace.journals.private import source
+from commonplace.journals.private.shared import SharedPrivatePages
+from commonplace.journals.timeline.entry import JOURNAL
+from commonplace.journals.timeline.feed import Feeding
+from commonplace.journals.timeline.journal import TimelineJournal
+from commonplace.journals.timeline.rollups import Rollups
+from commonplace_server.store.due_timelines import DueTimelines
+from commonplace_server.store.source import SharedSource
+from commonplace_server.store.timeline import TimelineDocs, TimelinePostgres
+from commonplace_server.worker.rolling import TimelineRolling
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from uuid import UUID
+
+    from commonplace.app.process import ProcessContext
+    from commonplace.core.clock import Clock
+    from commonplace.core.ports import OpensRefs
+    from commonplace.journals.timeline.rollup_input import FedEntry
+    from commonplace_server.postgres.database import Postgres
+    from commonplace_server.store.chronicle import ChroniclePostgres
+    from commonplace_server.store.private import PrivatePostgres
+
+
+def timeline_in(
+    database: Postgres,
+    owner: str,
+    clock: Clock,
+    shared: ProcessContext,
+    *,
+    worker: UUID | None = None,
+) -> TimelineJournal:
+    """One user's timeline, without what only a server notes beside it."""
+    return TimelineJournal(
+        owner=owner,
+        zone=shared.settings.timezone,
+        clock=clock,
+        screen=shared.screen,
+        store=TimelinePostgres(database, owner=owner, clock=clock, worker=worker),
+    )
+
+
+def source_of_timeline(database: Postgres, journal: TimelineJournal) -> SharedSource:
+    """What follows a timeline in the database."""
+    return SharedSource(JOURNAL, TimelineDocs(database, journal), lambda doc: doc)
+
+
+class FedByDatabase:
+    """What opens entries of other journals of the database, for a worker; see `Feed`.
+
+    A summary that is also made of what lies on a home's disk is left to a server of that home.
+    """
+
+    def __init__(self, feeding: Feeding, journals: Sequence[str]) -> None:
+        self._feeding = feeding
+        self._journals = journals
+
+    def read(self, refs: Sequence[str]) -> Mapping[str, FedEntry]:
+        """The entries under these refs; see the port."""
+        if others := {ref.partition(":")[0] for ref in refs}.difference(self._journals):
+            raise Unavailable(
+                f"What {', '.join(sorted(others))} adds to the timeline is on a home's disk.",
+                hint="A server of that home rolls it up.",
+            )
+        return self._feeding.read(refs)
+
+
+def rolling_in(
+    database: Postgres,
+    clock: Clock,
+    shared: ProcessContext,
+    *,
+    chronicle_of: Callable[[str], ChroniclePostgres],
+    private_of: Callable[[str], PrivatePostgres],
+    sources_of: Callable[[str], Sequence[SharedSource]],
+) -> TimelineRolling:
+    """What rolls up the timelines of a database, connected as its worker.
+
+    Args:
+        database: Connected to as the worker's role.
+        clock: The present.
+        shared: Whose settings say the zone, the grace and which journals feed a timeline.
+        chronicle_of: The entries of a user's chronicle.
+        private_of: Those of a user's private journal.
+        sources_of: What follows a user's journals in the database.
+    """
+    settings, due = shared.settings, DueTimelines(database)
+    grace = timedelta(minutes=settings.timeline.grace_minutes)
+
+    def pages_of(owner: str) -> Mapping[str, OpensRefs]:
+        chronicle = ChronicleJournal(
+            ChroniclePlace(path=Path(), form="database"),
+            store=chronicle_of(owner),
+            owner=owner,
+            zone=settings.timezone,
+            clock=clock,
+            screen=shared.screen,
+        )
+        return {
+            event.JOURNAL: ChroniclePages(chronicle),
+            source.JOURNAL: SharedPrivatePages(private_of(owner)),
+        }
+
+    def rollups_of(owner: str) -> Rollups:
+        journal = timeline_in(database, owner, clock, shared, worker=due.worker)
+        pages = pages_of(owner)
+        fed = {*settings.timeline.feed}.intersection(pages)
+        feeding = Feeding(
+            journal,
+            sources=lambda: [each for each in sources_of(owner) if each.name in fed],
+            openers=lambda: pages,
+        )
+        feeding.sync()
+        return Rollups(journal, Extractive(), grace=grace, feed=FedByDatabase(feeding, [*pages]))
+
+    return TimelineRolling(due, rollups_of=rollups_of, grace=grace, clock=clock)
