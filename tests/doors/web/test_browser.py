@@ -223,7 +223,7 @@ def test_every_page_at_every_width_light_and_dark(serve, chromium, count):
         if count >= 100:
             paths += [
                 "/notebook/section?name=api/errors",
-                "/transcripts/given?ref=transcripts:claude-code/s0000",
+                "/transcripts/inputs?ref=transcripts:claude-code/s0000",
             ]
             visit(page, served, "/transcripts")
             paths.append(page.locator("a.open").first.get_attribute("href"))

@@ -171,8 +171,8 @@ def test_what_a_session_was_given(kept):
     )
     browser = kept.browser()
     page = browser.get("/transcripts/session", params={"ref": SESSION})
-    assert f'href="/transcripts/given?ref={quote(SESSION, safe="")}"' in page.text
-    page = browser.get("/transcripts/given", params={"ref": SESSION})
+    assert f'href="/transcripts/inputs?ref={quote(SESSION, safe="")}"' in page.text
+    page = browser.get("/transcripts/inputs", params={"ref": SESSION})
     words = words_of(page)
     assert "Hooks added 1 text; the assistant recalled 1." in words
     assert "Added at SessionStart" in words
@@ -188,9 +188,9 @@ def test_what_a_session_was_given(kept):
 def test_a_session_whose_file_is_gone(kept):
     """Says so; of another client's nothing is known."""
     browser = kept.browser()
-    page = browser.get("/transcripts/given", params={"ref": SESSION})
+    page = browser.get("/transcripts/inputs", params={"ref": SESSION})
     assert "no longer keeps a file of this session" in words_of(page)
-    other = browser.get("/transcripts/given", params={"ref": "transcripts:codex/0199-2"})
+    other = browser.get("/transcripts/inputs", params={"ref": "transcripts:codex/0199-2"})
     assert other.status_code == 404
     for ref in ("", "x", "transcripts:claude-code/nope", "transcripts:claude-code/../x"):
-        assert browser.get("/transcripts/given", params={"ref": ref}).status_code in {400, 404}
+        assert browser.get("/transcripts/inputs", params={"ref": ref}).status_code in {400, 404}

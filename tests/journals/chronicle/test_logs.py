@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from tests.cases import cases
 
-from commonplace.journals.chronicle.log_config import find_log_config
+from commonplace.journals.chronicle.log_config import find_log_config, read_log_config
 from commonplace.journals.chronicle.logs import render_log, write_log
 from commonplace.journals.chronicle.times import to_instant
 from commonplace.journals.chronicle.trust import TrustedLogs, TrustRequest
@@ -304,6 +304,14 @@ def test_a_log_that_is_a_link_or_a_pipe_is_refused(project, tmp_path):
     finally:
         os.close(reader)
     assert _log(folder).startswith("No project log was written: ")
+
+
+def test_a_project_s_settings_that_became_a_pipe_are_broken(project):
+    """An entry of before is looked for where they said: nothing waits for them."""
+    file = project("local_logging = true\n") / ".chronicle"
+    file.unlink()
+    os.mkfifo(file)
+    assert "is not a file" in read_log_config(file).warning
 
 
 def test_a_folder_that_cannot_be_written_is_a_warning(project, plain_permissions):

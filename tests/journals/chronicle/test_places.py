@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,16 @@ def test_settings_that_cannot_be_meant_are_named(home, content):
         resolve_chronicle(home=home)
     assert "CHRONICLE_DB_PATH" in caught.value.hint
     assert "config.json" in str(caught.value)
+
+
+def test_settings_that_are_a_pipe_are_named(home):
+    """They are not waited for."""
+    _configure(home, "{}")
+    (file,) = home.rglob("config.json")
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(Invalid, match="is not a file"):
+        resolve_chronicle(home=home)
 
 
 def test_without_any_home_the_variable_is_asked_for():

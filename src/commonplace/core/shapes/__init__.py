@@ -10,9 +10,9 @@ import re
 from functools import cache
 
 from commonplace.core.shapes.beginnings import BEGINNINGS
-from commonplace.core.shapes.forms import is_blanked, regex
 from commonplace.core.shapes.names import NAMED
 from commonplace.core.shapes.shape import Shape, Span, Value
+from commonplace.core.shapes.string_kinds import is_blanked, regex
 
 __all__ = ["SHAPES", "Shape", "Span", "find", "hinted", "undisguised"]
 

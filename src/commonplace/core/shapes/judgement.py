@@ -5,7 +5,7 @@ Pure; knows no issuer: a value is judged by its form, its name, and what stands 
 
 from __future__ import annotations
 
-from commonplace.core.shapes.forms import (
+from commonplace.core.shapes.string_kinds import (
     has_digit,
     is_chosen,
     is_dotted,

@@ -56,7 +56,7 @@ PAGES: tuple[PageRow, ...] = (
     PageRow("tick", "/memory/tick", f"{_PAGES}.memory:tick", writes=True),
     PageRow("transcripts", "/transcripts", f"{_PAGES}.transcripts:sessions", "Transcripts", 1),
     PageRow("session", "/transcripts/session", f"{_PAGES}.transcripts:session"),
-    PageRow("given", "/transcripts/given", f"{_PAGES}.transcripts:given"),
+    PageRow("inputs", "/transcripts/inputs", f"{_PAGES}.transcripts:inputs"),
     PageRow("health", "/health", f"{_PAGES}.health:health", "Health", 2),
     PageRow("examine", "/health/doctor", f"{_PAGES}.health:examine", is_machines=True),
     PageRow("repair", "/health/repair", f"{_PAGES}.health:repair", writes=True, is_machines=True),

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.files import translated
+from commonplace.core.files import regular_file
 from commonplace.core.projects import CHRONICLE_FILE
 from commonplace.core.text import opening
 from commonplace.core.toml import parse_toml
@@ -71,7 +71,7 @@ def find_log_config(folder: Path, home: Path | None) -> LogConfig | None:
 def read_log_config(file: Path) -> LogConfig:
     """What a `.chronicle` says; of one that is broken, why. Never raises."""
     try:
-        with translated(file), open(file, "rb") as opened:
+        with regular_file(file) as opened:
             raw = opened.read(CONFIG_LIMIT + 1)
         if len(raw) > CONFIG_LIMIT:
             return _broken(file, f"{file} is larger than {CONFIG_LIMIT // 1024} KB.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 from commonplace.core.errors import Invalid, NotFound
-from commonplace.core.files import translated
+from commonplace.core.files import regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +78,7 @@ def _expanded(path: Path, home: Path | None) -> Path:
 def _read_config(path: Path) -> Mapping[str, object]:
     """Chronicle's settings; none where there is no file. Raises Invalid, Denied, Unavailable."""
     try:
-        with translated(path), path.open("rb") as file:
+        with regular_file(path) as file:
             content = file.read(_LARGEST_CONFIG)
     except NotFound:
         return {}

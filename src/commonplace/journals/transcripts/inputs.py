@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.files import translated
+from commonplace.core.files import regular_file
 from commonplace.journals.transcripts.clients import claude_code
 from commonplace.journals.transcripts.clients.parsing import (
     dict_of,
@@ -76,7 +76,7 @@ def list_inputs(session: str, home: Path, environ: Mapping[str, str]) -> Session
     texts: list[SessionInput] = []
     is_whole = True
     for path in own:
-        with translated(path), open(path, "rb") as file:
+        with regular_file(path) as file:
             texts += _inputs(_parsed(file.readlines(MOST_BYTES)))
             is_whole = is_whole and not file.read(1)
     # A hook's answer may be noted twice: as what it printed, and as what was put in.

@@ -119,7 +119,7 @@ def session(visit: Visit) -> WebPage:
             "turns": _turns(visit, read),
             "earlier": max(1, begin - SHOWN) if begin > 1 else 0,
             "later": read.next_first,
-            "has_given": visit.shows_paths and read.session.client == CLIENT,
+            "has_inputs": visit.shows_paths and read.session.client == CLIENT,
         },
     )
 
@@ -143,7 +143,7 @@ def _turns(visit: Visit, read: SessionRead) -> list[tuple[str, list[dict[str, An
     return [(author, list(run)) for author, run in groupby(messages, lambda x: x["author"])]
 
 
-def given(visit: Visit) -> WebPage:
+def inputs(visit: Visit) -> WebPage:
     """The texts that hooks put into a session, and those it recalled from us."""
     read = visit.app.transcripts.service().read_part(visit.value("ref"), limit=1)
     home = visit.app.user_home
@@ -166,14 +166,14 @@ def given(visit: Visit) -> WebPage:
     ]
     start = visit.number("start", most=1_000_000)
     return WebPage(
-        template="given.html",
+        template="inputs.html",
         title="What the session was given",
         values={
             "current": "transcripts",
             "ref": read.session.ref,
             "found": found,
             "texts": texts[start : start + SHOWN],
-            "injected": sum(not each["is_recalled"] for each in texts),
+            "added": sum(not each["is_recalled"] for each in texts),
             "start": start,
             "size": SHOWN,
             "has_more": len(texts) > start + SHOWN,
