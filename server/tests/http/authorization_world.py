@@ -5,11 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import socket
+import threading
 import urllib.parse
+from contextlib import contextmanager
 
 import httpx2
 import pytest
+import uvicorn
 from anyio.from_thread import start_blocking_portal
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.redact import Screen
@@ -245,3 +250,31 @@ def client(world):
     """The id of a client that has registered, while the browser is ann's."""
     world.enter("ann")
     return world.register().json()["client_id"]
+
+
+def free_port():
+    """A port that nothing listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@contextmanager
+def listening(application, port):
+    """An application on a port of this machine, in a thread."""
+    started = threading.Event()
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets=None):
+            await super().startup(sockets)
+            started.set()
+
+    server = Server(uvicorn.Config(application, port=port, lifespan="off", log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert started.wait(PATIENCE_S)
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()

@@ -347,9 +347,18 @@ def test_nobody_registers_to_be_sent_there(world, back):
     "back",
     ["cursor://anysphere.cursor-mcp/oauth/back", "com.example.app:/back", "http://[::1]:7/back"],
 )
-def test_programs_register_to_be_sent_to(world, back):
+def test_programs_are_sent_to(world, back):
     """By a scheme with a point in it, or one that is known."""
-    assert world.register(redirect_uris=[back]).status_code == 201
+    world.enter("ann")
+    client = world.register(redirect_uris=[back]).json()["client_id"]
+    path = world.asks(client, redirect_uri=back)
+    page = world.browse("GET", path)
+    assert "<dd>a program on this machine" in page.text
+    there = back.partition(":")[0] + ":"
+    assert f"form-action 'self' {there}" in page.headers["content-security-policy"]
+    place = world.answer(path).headers["location"]
+    assert place.startswith(f"{back}?code=")
+    assert world.exchange(client, said_in(place)["code"], redirect_uri=back).status_code == 200
 
 
 @pytest.mark.parametrize(

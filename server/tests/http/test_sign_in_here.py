@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
-import threading
-from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
 import httpx2
 import pytest
-import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from server.tests.http.authorization_world import AuthorizationWorld
+from server.tests.http.authorization_world import AuthorizationWorld, free_port, listening
 from server.tests.http.consenting import BACK, Kept, Person, signs_in
 from server.tests.http.document_server import ADDRESS as DOCUMENT
 from server.tests.http.document_server import DocumentServer, send_json
@@ -27,13 +23,6 @@ from tests.patience import PATIENCE_S
 from commonplace_server.scope import STRUCTURED_HEADER
 
 SCRIPT = Path(__file__).with_name("oauth_client.mjs")
-
-
-def free_port():
-    """A port that nothing listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 @pytest.fixture
@@ -97,27 +86,6 @@ def described(tmp_path):
         with listening(world.gate, port):
             yield world, site
         world.close()
-
-
-@contextmanager
-def listening(application, port):
-    """An application on a port of this machine, in a thread."""
-    started = threading.Event()
-
-    class Server(uvicorn.Server):
-        async def startup(self, sockets=None):
-            await super().startup(sockets)
-            started.set()
-
-    server = Server(uvicorn.Config(application, port=port, lifespan="off", log_level="error"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        assert started.wait(PATIENCE_S)
-        yield
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 def test_the_official_client_is_let_in_by_its_document(described):

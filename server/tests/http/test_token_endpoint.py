@@ -172,6 +172,16 @@ def test_nobody_is_let_in_without_a_token(world):
     assert world.ask("GET", "/mcp", headers={"host": "memory.example.org"}).status_code == 401
 
 
+def test_what_cannot_be_read_lets_nobody_in(world, client, tmp_path):
+    """And says so; users' own tokens hold as before."""
+    code = world.code(client)
+    (tmp_path / "sign-ins.json").write_text("{")
+    assert [world.exchange(client, code).status_code, world.register().status_code] == [503, 503]
+    assert world.browse("GET", world.asks(client)).status_code == 503
+    assert world.lets_in(f"cp_g{'0' * 12}_{'x' * 43}") == 503
+    assert world.lets_in(world.tokens.create("ann")[1]) == 200
+
+
 @pytest.mark.parametrize("path", ["/token", "/register", "/revoke"])
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "HEAD"])
 def test_by_one_method_alone(world, path, method):

@@ -8,9 +8,12 @@ import re
 import shutil
 import time
 
+import anyio
 import httpx2
 import psycopg
 import pytest
+from server.tests.http.authorization_world import free_port
+from server.tests.http.consenting import Kept, Person, signs_in
 from server.tests.http_world import HttpServer, Raw, bearer, home, revoke, token_for
 from tests.doors.terminal import facts, run
 from tests.patience import PATIENCE_S, until
@@ -403,3 +406,36 @@ def test_a_private_journal_is_one_on_two_servers(other):
         called(one, "amend", ref=ref, delete=True)
         assert "is shut" not in two.call("list_recent_entries").text
         assert not [*home().rglob("*.md"), *other.rglob("*.md")]
+
+
+def test_a_program_that_signed_in_at_one_server_is_let_in_at_another(other):
+    """Its next tokens are given by any, and a revocation holds on both; a file of a home has none."""
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    environ = {"COMMONPLACE_SERVE_ADDRESS": address, "COMMONPLACE_SERVE_SIGN_IN": "true"}
+    kept = Kept()
+    with (
+        HttpServer(http=f"127.0.0.1:{port}", **environ) as first,
+        serve("--shared-only", COMMONPLACE_HOME=str(other), **environ) as second,
+    ):
+
+        async def sign_in():
+            auth = signs_in(first.url, Person(token_for("ann")), kept=kept)
+            async with httpx2.AsyncClient(auth=auth, timeout=PATIENCE_S) as web:
+                await web.get(first.url)
+
+        anyio.run(sign_in)
+        assert [status(x, kept.tokens.access_token) for x in (first, second)] == [200, 200]
+        asked = {
+            "grant_type": "refresh_token",
+            "client_id": kept.client.client_id,
+            "refresh_token": kept.tokens.refresh_token,
+        }
+        got = httpx2.post(f"{second.base}/token", data=asked).json()
+        assert [status(x, got["access_token"]) for x in (first, second)] == [200, 200]
+        assert httpx2.post(f"{first.base}/token", data=asked).json()["error"] == "invalid_grant"
+        grant = got["access_token"].split("_")[1]
+        assert facts("tokens", "revoke", grant)["state"] == "revoked"
+        for each in (first, second):
+            until(lambda x=each: status(x, got["access_token"]) == 401, "it to be refused")
+        assert not (home() / "sign-ins.json").exists()

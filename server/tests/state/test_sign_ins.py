@@ -147,6 +147,20 @@ class RecordLaws:
         assert grants.find_refresh(second.refresh) is None
         assert grants.find_access(second.access) is None
 
+    def test_what_one_server_gave_another_lets_in_at_once(self, fresh, tokens, clock):
+        """Though it believes what it read for a while; and any server gives the next."""
+        of_user, _ = tokens.create("ann")
+        here, there = (
+            Grants(fresh(), tokens, clock=clock, monotonic=lambda: 0.0) for _ in range(2)
+        )
+        allowed = Allowed(owner="ann", token_id=of_user.id, client="c", name="C", scopes=("read",))
+        first = here.exchange(here.find_code(here.new_code(allowed, ASKED)))
+        assert there.find_access(first.access) is not None
+        second = here.refresh(here.find_refresh(first.refresh), first.refresh)
+        assert there.find_access(second.access) is not None
+        third = there.refresh(there.find_refresh(second.refresh), second.refresh)
+        assert here.find_access(third.access) is not None
+
 
 class TestOfAHome(RecordLaws):
     """In a file."""

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -113,10 +114,13 @@ def test_a_backup_writes_over_nothing(written):
 def test_tokens_stay_where_they_are_unless_asked_for(written):
     """Who may connect over HTTP is no part of a backup without --with-tokens."""
     ok("tokens", "create", "--user", "ana")
+    home = Path(os.environ["XDG_DATA_HOME"]) / "commonplace"
+    (home / "sign-ins.json").write_text('{"version":1,"records":[]}')
     ok("backup", written / "a.zip")
     ok("backup", written / "b.zip", "--with-tokens")
-    assert "home/tokens.json" not in zipfile.ZipFile(written / "a.zip").namelist()
-    assert "home/tokens.json" in zipfile.ZipFile(written / "b.zip").namelist()
+    kept = {"home/tokens.json", "home/sign-ins.json"}
+    assert not kept & {*zipfile.ZipFile(written / "a.zip").namelist()}
+    assert kept <= {*zipfile.ZipFile(written / "b.zip").namelist()}
 
 
 def test_what_can_be_made_again_is_left_out(written):

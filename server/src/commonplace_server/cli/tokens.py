@@ -122,7 +122,8 @@ def list_tokens(as_json: bool) -> None:
 def revoke(token_id: str, as_json: bool) -> None:
     """Revoke a token; a running server ends what it has open within a second.
 
-    Where a database keeps the memories, it holds on every server of it.
+    A program that was let in is listed by an id too. Where a database keeps the memories,
+    it holds on every server of it.
     """
     with _opened() as kept:
         token = kept.revoke(token_id)

@@ -471,7 +471,7 @@ class Gate:
                 message["headers"] = [*message["headers"], (b"connection", b"close")]
             await send(message)
 
-        with self._rate_limiter.call(_STRANGERS):
+        with self._rate_limiter.call(f"{_STRANGERS} {scope['path']}"):
             body = await self._read(headers, receive, _MOST_OF_A_STRANGER)
             await authorization(scope, with_body(body, receive), closing)
 

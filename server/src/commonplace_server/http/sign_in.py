@@ -61,11 +61,6 @@ def _at_this_server(
             "Users sign in at one place: at the identity provider, or here.",
             hint="Take out serve.issuer, or serve.sign_in.",
         )
-    if not offer.has_pages:
-        raise Invalid(
-            "With --shared-only there is no page where a user could sign in.",
-            hint="Take out serve.sign_in, or leave out --shared-only.",
-        )
     parts = urllib.parse.urlsplit(address or "")
     is_safe = parts.scheme == "https" or parts.hostname in LOOPBACK
     if address is None or not is_safe or parts.path:

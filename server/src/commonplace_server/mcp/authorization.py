@@ -27,7 +27,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from commonplace.core.errors import Denied, Invalid
+from commonplace.core.errors import CommonplaceError, Denied, Invalid
 from commonplace.core.fence import visible_line
 from commonplace.core.text import opening
 from commonplace.doors.web.consent import ConsentQuestion
@@ -103,7 +103,9 @@ class AuthorizationServer:
         self._tokens = tokens
         self._documents = documents
         self._toolsets = toolsets
-        self._inside = Starlette(routes=self._routes())
+        self._inside = Starlette(
+            routes=self._routes(), exception_handlers={CommonplaceError: _cannot_now}
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a client, which has no cookie and no token."""
@@ -346,6 +348,11 @@ def _with_secret(request: Request, given: Sequence[tuple[str, Any]]) -> Request:
     kind = (b"content-type", b"application/x-www-form-urlencoded")
     scope = {**request.scope, "headers": [kind]}
     return Request(scope, receive)
+
+
+async def _cannot_now(_request: Request, _error: Exception) -> Response:
+    """What is answered while nothing can be read of clients and grants; the log says why."""
+    return JSONResponse({"error": "temporarily_unavailable"}, 503, headers=_NO_STORE)
 
 
 def _refused(error: str, why: str) -> Response:
