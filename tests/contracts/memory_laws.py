@@ -162,7 +162,7 @@ class MemoryContract:
         save = tools.write_toolset(lambda: tools).tool("memory_save")
         for kind in ("quote", "support_card", "overlay", "Todo", ""):
             refused(Invalid, save.call, {"kind": kind, "text": "harbour", "title": "harbour"})
-        assert all(tally.records == 0 for tally in mine.stats().kinds)
+        assert all(kind.records == 0 for kind in mine.stats().kinds)
 
     def test_what_was_altered_before_it_is_deleted_goes_too(self, world: MemoryWorld) -> None:
         """No earlier wording of it stays either."""

@@ -111,7 +111,7 @@ class Broken:
     def _fail(self, asked):
         raise Unavailable("The database does not answer.")
 
-    candidates = counts = tally = previous_encoder = _fail
+    candidates = counts = count_by_kind = previous_encoder = _fail
 
 
 def test_an_index_that_fails_is_left_out():
@@ -121,7 +121,7 @@ def test_an_index_that_fails_is_left_out():
     merged = MergedIndex(mine, Broken())
     assert set(look(merged, "harbour")) == {"n:1"}
     assert merged.counts("").docs == 1
-    assert [each.journal for each in merged.tally("")] == ["notes"]
+    assert [each.journal for each in merged.count_by_kind("")] == ["notes"]
 
 
 class Breaking:
@@ -169,8 +169,10 @@ def test_what_all_hold_is_counted(two):
     merged = MergedIndex(*two)
     counts = merged.counts(ENCODER.identity)
     assert (counts.docs, counts.pending) == (2, 1)
-    tallies = [(each.journal, each.docs, each.pending) for each in merged.tally(ENCODER.identity)]
-    assert tallies == [("log", 1, 0), ("memory", 1, 1)]
+    kinds = [
+        (each.journal, each.docs, each.pending) for each in merged.count_by_kind(ENCODER.identity)
+    ]
+    assert kinds == [("log", 1, 0), ("memory", 1, 1)]
     assert merged.count_by_journal() == {"log": 1, "memory": 1}
 
 

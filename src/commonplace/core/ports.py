@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Completion,
         Counts,
         Doc,
+        DocCount,
         EditableText,
         Encoded,
         KnownSources,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         Question,
         Replacement,
         Since,
-        Tally,
         Unencoded,
         Vector,
     )
@@ -546,11 +546,11 @@ class Index(Protocol):
 
 
 @runtime_checkable
-class Tallying(Protocol):
+class CountsKinds(Protocol):
     """An index that can say how much it holds of each journal."""
 
-    def tally(self, identity: str) -> list[Tally]:
-        """A tally of each kind of docs of each journal, by both names; pending as in `counts`."""
+    def count_by_kind(self, identity: str) -> list[DocCount]:
+        """The count of each kind of docs of each journal, by both names; pending as in `counts`."""
         ...
 
 

@@ -360,7 +360,7 @@ class Counts(Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-class Tally(Struct, frozen=True, kw_only=True):
+class DocCount(Struct, frozen=True, kw_only=True):
     """How much an index holds of one kind of docs: all, and those without a vector of one encoder.
 
     newest: when the latest of them was, by its own time; None where there is none.

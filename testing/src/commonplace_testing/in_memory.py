@@ -25,7 +25,7 @@ from commonplace.core.text import (
     text_hash,
     well_formed,
 )
-from commonplace.core.values import Counts, Doc, Drop, KnownSources, Put, Tally, Unencoded
+from commonplace.core.values import Counts, Doc, DocCount, Drop, KnownSources, Put, Unencoded
 from commonplace.index.scoring.doc_table import doc_table_of
 from commonplace.index.scoring.links import links_on_the_way
 from commonplace.index.scoring.score import NO_COSINES, Cosines, Measured, Posting, candidates_of
@@ -180,7 +180,7 @@ class MemoryOwnerIndex:
         with self._lock:
             return sorted({(each.doc.journal, each.doc.scope) for each in self._held.values()})
 
-    def tally(self, identity: str) -> list[Tally]:
+    def count_by_kind(self, identity: str) -> list[DocCount]:
         """How much is held of each kind of docs; see the port."""
         with self._lock:
             pending = Counter((x.doc.journal, x.doc.kind) for x in self._pending(identity))
@@ -188,7 +188,7 @@ class MemoryOwnerIndex:
             for each in self._held.values():
                 held.setdefault((each.doc.journal, each.doc.kind), []).append(each.doc.at)
         return [
-            Tally(
+            DocCount(
                 journal=name[0],
                 kind=name[1],
                 docs=len(times),

@@ -16,22 +16,22 @@ from msgspec.structs import replace
 from commonplace.core.errors import Invalid
 from commonplace.core.ports import (
     CountsJournals,
+    CountsKinds,
     DatesRefs,
     FindsShortRefs,
     FollowsChains,
-    Tallying,
 )
 from commonplace.core.refs import short_number, short_ref
 from commonplace.core.text import text_hash
 from commonplace.core.values import (
     Asked,
     Doc,
+    DocCount,
     Drop,
     Encoded,
     Filter,
     Interval,
     Put,
-    Tally,
     Weighing,
     superseding_tag,
     superseding_tags,
@@ -446,19 +446,23 @@ class IndexContract:
         docs = [a_doc(f"n:{i}", "harbour", minutes=i) for i in (5, 9, 7)]
         docs.append(a_doc("n:6", "wood", kind="summary", minutes=6))
         mine = self.filled(index, [*docs, a_doc("l:1", "wood", journal="log", minutes=-3)])
-        if not isinstance(mine, Tallying):
+        if not isinstance(mine, CountsKinds):
             return
         mine.apply([Put(a_doc("n:8", "later", minutes=8)), Put(a_doc("n:1", " "))])
         late, middle, early = (START + timedelta(minutes=minutes) for minutes in (9, 6, -3))
-        assert mine.tally(self.encoder.identity) == [
-            Tally(journal="log", kind="entry", docs=1, pending=0, newest=early),
-            Tally(journal="notes", kind="entry", docs=5, pending=1, newest=late),
-            Tally(journal="notes", kind="summary", docs=1, pending=0, newest=middle),
+        assert mine.count_by_kind(self.encoder.identity) == [
+            DocCount(journal="log", kind="entry", docs=1, pending=0, newest=early),
+            DocCount(journal="notes", kind="entry", docs=5, pending=1, newest=late),
+            DocCount(journal="notes", kind="summary", docs=1, pending=0, newest=middle),
         ]
-        assert [each.pending for each in mine.tally("other:64:mean:l2:11111111")] == [1, 4, 1]
+        assert [each.pending for each in mine.count_by_kind("other:64:mean:l2:11111111")] == [
+            1,
+            4,
+            1,
+        ]
         empty = index.of_owner("bob")
-        assert isinstance(empty, Tallying)
-        assert empty.tally("") == []
+        assert isinstance(empty, CountsKinds)
+        assert empty.count_by_kind("") == []
 
     def test_the_docs_of_each_journal_are_counted(self, index: Index) -> None:
         """As they are after each change, whatever else was asked before."""

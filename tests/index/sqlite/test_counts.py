@@ -47,8 +47,12 @@ def test_what_was_counted_before_follows_every_change(acts):
             act(mine, what, n)
             fresh = opened()
             for identity in (ENCODER.identity, ""):
-                assert mine.tally(identity) == theirs.tally(identity) == fresh.tally(identity)
+                assert (
+                    mine.count_by_kind(identity)
+                    == theirs.count_by_kind(identity)
+                    == fresh.count_by_kind(identity)
+                )
                 assert mine.counts(identity).pending == fresh.counts(identity).pending
-                assert sum(x.pending for x in fresh.tally(identity)) == (
+                assert sum(x.pending for x in fresh.count_by_kind(identity)) == (
                     theirs.counts(identity).pending
                 )

@@ -19,9 +19,9 @@ from commonplace.core.values import (
     Candidates,
     Counts,
     Doc,
+    DocCount,
     Drop,
     KnownSources,
-    Tally,
     Unencoded,
     said,
     superseding_tag,
@@ -265,12 +265,12 @@ class PostgresOwnerIndex:
             docs, pending = self._counts(tx, identity)
         return Counts(docs=docs, pending=pending, bytes=0)
 
-    def tally(self, identity: str) -> list[Tally]:
+    def count_by_kind(self, identity: str) -> list[DocCount]:
         """How much is held of each kind of docs; see the port. Raises: Unavailable."""
         with self._reading() as tx:
-            rows = tx.query("tally", model=plain(identity)).fetchall()
+            rows = tx.query("count_by_kind", model=plain(identity)).fetchall()
         return [
-            Tally(journal=journal, kind=kind, docs=docs, pending=pending, newest=instant(newest))
+            DocCount(journal=journal, kind=kind, docs=docs, pending=pending, newest=instant(newest))
             for journal, kind, docs, pending, newest in rows
         ]
 

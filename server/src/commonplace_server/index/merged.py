@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import (
     CountsJournals,
+    CountsKinds,
     DatesRefs,
     FindsShortRefs,
     FollowsChains,
     ListsScopes,
     NamesPreviousEncoder,
-    Tallying,
 )
 from commonplace.core.values import Candidates, Counts
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from commonplace.core.ports import Searched
-    from commonplace.core.values import Asked, Doc, Numbers, Tally
+    from commonplace.core.values import Asked, Doc, DocCount, Numbers
 
 _T = TypeVar("_T")
 
@@ -74,12 +74,12 @@ class MergedIndex:
             bytes=sum(each.bytes for each in found),
         )
 
-    def tally(self, identity: str) -> list[Tally]:
+    def count_by_kind(self, identity: str) -> list[DocCount]:
         """How much is held of each kind of docs of each journal, which lies in one of them."""
         found = self._of_each(
-            lambda each: each.tally(identity) if isinstance(each, Tallying) else []
+            lambda each: each.count_by_kind(identity) if isinstance(each, CountsKinds) else []
         )
-        return sorted((x for tallies in found for x in tallies), key=lambda x: (x.journal, x.kind))
+        return sorted((x for kinds in found for x in kinds), key=lambda x: (x.journal, x.kind))
 
     def count_by_journal(self) -> dict[str, int]:
         """How much is held of each journal, which lies in one of them."""

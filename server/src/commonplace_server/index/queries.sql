@@ -225,7 +225,7 @@ WHERE s.user_id = %(user)s AND EXISTS (
 )
 ORDER BY 1, 2;
 
--- name: tally
+-- name: count_by_kind
 -- How many docs of each kind there are, how many wait for a model, when the latest was.
 SELECT
     s.journal,

@@ -23,10 +23,10 @@ from commonplace.core.files import translated as disk
 from commonplace.core.text import well_formed
 from commonplace.core.values import (
     Counts,
+    DocCount,
     Drop,
     KnownSources,
     Problem,
-    Tally,
     Unencoded,
     superseding_tag,
 )
@@ -134,7 +134,7 @@ class SqliteOwnerIndex:
         self._sql = queries()
         self._holder = f"{os.getpid()}-{os.urandom(4).hex()}"
         self._pending: dict[int, tuple[tuple[str, str], int]] = {}
-        self._tallied: dict[int, tuple[tuple[str, str], list[Tally]]] = {}
+        self._counted_by_kind: dict[int, tuple[tuple[str, str], list[DocCount]]] = {}
 
     def close(self) -> None:
         """Close the file; may be called twice."""
@@ -274,7 +274,7 @@ class SqliteOwnerIndex:
             pending = self._count_pending(conn, self._encoder_id(conn, identity))
         return Counts(docs=docs, pending=pending, bytes=self._file.bytes_on_disk())
 
-    def tally(self, identity: str) -> list[Tally]:
+    def count_by_kind(self, identity: str) -> list[DocCount]:
         """How much is held of each kind of docs; see the port. Raises: Unavailable.
 
         Counted again once a doc or a vector came or left: over 100,000 docs that is half of what
@@ -283,14 +283,16 @@ class SqliteOwnerIndex:
         with self._file.using() as (conn, _), snapshot(conn):
             encoder = self._encoder_id(conn, identity)
             at = conn.execute(self._sql["read_pending_position"]).fetchone()
-            if (known := self._tallied.get(encoder)) is not None and known[0] == at:
+            if (known := self._counted_by_kind.get(encoder)) is not None and known[0] == at:
                 return [*known[1]]
-            query = self._sql["tally" if self._count_pending(conn, encoder) else "tally_encoded"]
+            query = self._sql[
+                "count_by_kind" if self._count_pending(conn, encoder) else "count_by_kind_encoded"
+            ]
             found = [
-                Tally(journal=x, kind=kind, docs=docs, pending=waiting, newest=instant(newest))
+                DocCount(journal=x, kind=kind, docs=docs, pending=waiting, newest=instant(newest))
                 for x, kind, docs, waiting, newest in conn.execute(query, {"encoder": encoder})
             ]
-        self._tallied[encoder] = at, found
+        self._counted_by_kind[encoder] = at, found
         return [*found]
 
     def count_by_journal(self) -> dict[str, int]:

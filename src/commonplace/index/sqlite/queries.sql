@@ -185,7 +185,7 @@ SELECT name, (SELECT group_concat(seq) FROM (
 -- How many docs there are.
 SELECT docs FROM state;
 
--- name: tally
+-- name: count_by_kind
 -- How many docs of each kind there are, how many wait for an encoder, when the latest was.
 SELECT
     facets.journal,
@@ -198,7 +198,7 @@ SELECT
 FROM docs JOIN facets ON facets.id = docs.facet
 GROUP BY facets.journal, facets.kind ORDER BY facets.journal, facets.kind;
 
--- name: tally_encoded
+-- name: count_by_kind_encoded
 -- The same where none waits: half the time, and what is asked for most.
 SELECT facets.journal, facets.kind, sum(counted.docs), 0, max(counted.at_us)
 FROM (SELECT facet, count(*) AS docs, max(at_us) AS at_us FROM docs GROUP BY facet) AS counted

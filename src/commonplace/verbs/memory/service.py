@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from commonplace.core.clock import find_zone, render_instant
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, Lost, already_superseded
 from commonplace.core.former_texts import FormerRecord, correct_latest
-from commonplace.core.ports import Tallying
+from commonplace.core.ports import CountsKinds
 from commonplace.core.redact import Screen
 from commonplace.core.text import opening
 from commonplace.core.values import Answer, Put
@@ -502,8 +502,8 @@ class MemoryService:
         encoder = self.encoder.get()
         identity = "" if encoder is None else encoder.identity
         index = self.index()
-        tallies = index.tally(identity) if isinstance(index, Tallying) else ()
-        mine = [each for each in tallies if each.journal == JOURNAL]
+        kinds = index.count_by_kind(identity) if isinstance(index, CountsKinds) else ()
+        mine = [each for each in kinds if each.journal == JOURNAL]
         return MemoryStats(
             kinds=tuple(self.store.count_kinds()),
             found=sum(each.docs for each in mine),

@@ -12,7 +12,7 @@ from msgspec import Struct
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.fence import visible_line
-from commonplace.core.ports import Tallying
+from commonplace.core.ports import CountsKinds
 from commonplace.core.text import counted
 from commonplace.core.values import Answer
 from commonplace.search import policy
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.core.ports import Searched
-    from commonplace.core.values import EncoderState, Tally
+    from commonplace.core.values import DocCount, EncoderState
     from commonplace.journals.private.project_copies import GoneNotes
     from commonplace.search.filing.filing import Behind, Filing
     from commonplace.verbs.backup.copies import MadeCopy
@@ -205,48 +205,46 @@ def read_index(
         lost: Those that cannot even be found, and why.
         explained: What is said of an error.
     """
-    tallies: dict[str, list[Tally]] = {}
+    kinds: dict[str, list[DocCount]] = {}
     size: int | None = None
     why = ""
     try:
         filing.refresh(policy.FILING_WAIT_S)
-        for each in index.tally(identity) if isinstance(index, Tallying) else ():
-            tallies.setdefault(each.journal, []).append(each)
+        for each in index.count_by_kind(identity) if isinstance(index, CountsKinds) else ():
+            kinds.setdefault(each.journal, []).append(each)
         size = index.counts(identity).bytes
     except CommonplaceError as exc:
         why = explained(exc)
     journals = [
-        _journal_status(
-            name, None if size is None else tallies.get(name, ()), filing.behind(), lost
-        )
-        for name in dict.fromkeys([*there, *lost, *tallies])
+        _journal_status(name, None if size is None else kinds.get(name, ()), filing.behind(), lost)
+        for name in dict.fromkeys([*there, *lost, *kinds])
     ]
     return journals, size, why
 
 
 def _journal_status(
     name: str,
-    tallies: Sequence[Tally] | None,
+    kinds: Sequence[DocCount] | None,
     behind: Sequence[Behind],
     lost: Mapping[str, str],
 ) -> JournalStatus:
-    """tallies: Of its kinds of docs; None where the index cannot be read."""
+    """kinds: Of its docs; None where the index cannot be read."""
     from commonplace.journals.transcripts.message import NOTE
 
     summed_up: frozenset[str] = frozenset()
-    if name == _TIMELINE and tallies:
+    if name == _TIMELINE and kinds:
         from commonplace.journals.timeline.entry import ROLLUP_TYPES
 
         summed_up = frozenset(ROLLUP_TYPES.values())
     late = [each for each in behind if each.journal == name]
     waiting = sum(each.waiting for each in late)
-    written = [each for each in tallies or () if each.kind not in {*summed_up, NOTE}]
+    written = [each for each in kinds or () if each.kind not in {*summed_up, NOTE}]
     return JournalStatus(
         name=name,
-        entries=None if tallies is None else sum(each.docs for each in written) + waiting,
-        summaries=sum(each.docs for each in tallies or () if each.kind in summed_up),
-        client_notes=sum(each.docs for each in tallies or () if each.kind == NOTE),
-        pending=None if tallies is None else sum(each.pending for each in tallies) + waiting,
+        entries=None if kinds is None else sum(each.docs for each in written) + waiting,
+        summaries=sum(each.docs for each in kinds or () if each.kind in summed_up),
+        client_notes=sum(each.docs for each in kinds or () if each.kind == NOTE),
+        pending=None if kinds is None else sum(each.pending for each in kinds) + waiting,
         last_write=max((each.newest for each in written if each.newest), default=None),
         trouble=lost.get(name) or next((each.why for each in late), ""),
     )
