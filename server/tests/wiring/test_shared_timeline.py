@@ -344,6 +344,25 @@ def test_what_lay_in_a_file_moves_into_the_database(servers, admin):
     assert "walrus" not in day_of(again)
 
 
+def test_what_another_program_wrote_into_the_file_moves_as_it_is(servers, admin):
+    """Also what is no JSON, or has no period that we would cut."""
+    before = servers("one", url="")
+    ref = added(before, SAID, at=LONG_AGO)
+    with before.timeline.journal.database.bare() as conn:
+        conn.execute(
+            "INSERT INTO journal_entries (seq, id, thread_id, content, entry_type, timestamp,"
+            " period_start, period_end, metadata, rollup_level, status, created_at, updated_at, hash)"
+            " SELECT 99, 'odd', thread_id, 'a' || char(0) || 'b', 'profile_snapshot', timestamp, period_start,"
+            " period_start, 'no JSON', 0, 'deleted', created_at, updated_at, hash FROM journal_entries"
+        )
+    before.close()
+    assert listed(servers("one")) == [SAID]
+    odd = "SELECT body, more, state, place FROM cp_entries WHERE id = 'odd'"
+    assert admin.execute(odd).fetchall() == [("a\ufffdb", "no JSON", "deleted", 99)]
+    assert added(servers("two"), "more") != ref
+    assert admin.execute("SELECT max(place) > 99 FROM cp_entries").fetchone() == (True,)
+
+
 def test_what_expired_in_a_file_is_shown_by_no_server(servers, clock):
     """Not even in the first answer after it moved."""
     before = servers("one", url="")

@@ -159,8 +159,8 @@ def has_due(shared: ProcessContext, owner: str, now: datetime) -> bool:
         return True
     if JOURNAL not in shared.journals_in_database(owner):
         return False
-    store, settings = shared_of(shared).timeline_of(owner, lambda: now), shared.settings
-    if settings.llm.background or settings.timeline.retention != "off":
+    store, settings = shared_of(shared).timeline_of(owner, lambda: now), shared.settings.timeline
+    if shared.settings.llm.background or settings.retention != "off" or settings.feed:
         return store.exists
-    grace = timedelta(minutes=settings.timeline.grace_minutes)
+    grace = timedelta(minutes=settings.grace_minutes)
     return bool(store.ask("count_due", **bounds(now, grace)))

@@ -11,7 +11,7 @@ import json
 import logging
 import re
 import threading
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,14 @@ from commonplace.core.owner_folders import parse_owner
 from commonplace.core.values import Put
 from commonplace.db.queries import read_queries
 from commonplace.journals.timeline import queries as timeline
-from commonplace.journals.timeline.entry import JOURNAL, MEMORY_TYPE, SUPERSEDES, id_of, unpack_id
+from commonplace.journals.timeline.entry import (
+    JOURNAL,
+    MEMORY_TYPE,
+    SUPERSEDES,
+    id_of,
+    ref_of,
+    unpack_id,
+)
 from commonplace_server.postgres.database import statement
 from commonplace_server.postgres.text_lists import Texts
 from commonplace_server.store.entries import EntryRows
@@ -303,11 +310,14 @@ _LISTS: Mapping[str, tuple[str, ...]] = {
 
 def _columns_of(metadata: str) -> dict[str, object]:
     """What has columns of its own of an entry's metadata."""
-    known = json.loads(metadata)
-    former, kind = known.get(SUPERSEDES), known.get(MEMORY_TYPE)
-    is_ref = isinstance(former, str) and former.startswith("timeline:")
+    known = None
+    with suppress(ValueError):  # what another program wrote into a file may be no JSON
+        known = json.loads(metadata)
+    named = known if isinstance(known, dict) else {}
+    former, kind = str(named.get(SUPERSEDES, "")), named.get(MEMORY_TYPE)
+    former = id_of(former) if former.startswith(ref_of("")) else ""
     return {
-        "supersedes": id_of(former).replace("\0", "\ufffd") if is_ref else "",
+        "supersedes": former.replace("\0", "\ufffd"),
         "tags": Texts([kind.replace("\0", "\ufffd")] if isinstance(kind, str) else []),
     }
 
