@@ -110,6 +110,32 @@ class TestWithin:
         assert seen_by(pool, "bob") == []
         assert pool.use().in_use == 0
 
+    def test_in_a_transaction_of_many_each_sees_its_own_rows(self, pool):
+        """In its turn, and again after another's inside of it; nobody's without one."""
+        with pool.of_many():
+            for owner in ("ann", "bob"):
+                insert(pool, owner)
+                assert seen_by(pool, owner) == [owner]
+            with pool.owner_transaction("ann") as conn:
+                assert seen_by(pool, "bob") == ["bob"]
+                assert owners(conn) == ["ann"]
+            assert pool.use().in_use == 1
+        assert [seen_by(pool, owner) for owner in ("ann", "bob")] == [["ann"], ["bob"]]
+        assert seen_by(pool, "cy") == []
+
+    def test_what_fails_in_a_transaction_of_many_takes_all_along(self, pool):
+        """A row for another is refused; what is asked next is asked in a transaction of its own."""
+
+        def write():
+            with pool.of_many():
+                insert(pool, "ann")
+                insert(pool, "bob", "ann", ref_id="2")
+
+        with pytest.raises(Denied):
+            write()
+        assert [seen_by(pool, owner) for owner in ("ann", "bob")] == [[], []]
+        assert pool.use().in_use == 0
+
     def test_no_rows_without_an_owner(self, pool, database):
         """Outside of a transaction, after one, and in one that names nobody."""
         with pool.owner_transaction("ann") as conn:

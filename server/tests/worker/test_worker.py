@@ -89,6 +89,7 @@ def parts(pool, world):
         "upkeep": MemoryUpkeep(pool, tables=TABLES, clock=world.clock),
         "read_of": lambda owner: partial(changes_now, MemoryPostgres(pool, owner=owner)),
         "index_of": PostgresIndex(pool).of_owner,
+        "of_many": pool.of_many,
         "encoder": ReadySlot(HashingEncoder()),
     }
 
@@ -360,13 +361,36 @@ class TestFiling:
                 )
                 assert filing.refresh(0.0)
         else:
-            lots = LeasedRecords(read_of=parts["read_of"], index_of=parts["index_of"])
+            lots = LeasedRecords(
+                **{name: parts[name] for name in ("read_of", "index_of", "of_many")}
+            )
             leased = parts["backlog"].lease(9, encoder=OLD, seconds=60)
             tasks, _ = lots.read(leased)
             others_do()
             assert lots.file_words(tasks) == tasks
         held = [(text,) for text in ("Evening\n\nsoap",) if change == "altered"]
         assert world.database.rows("SELECT text FROM wb_docs") == held
+
+    def test_many_users_are_filed_in_few_transactions(self, world, parts, pool):
+        """Forty of one record each, in some at a time; each has its own words and vectors alone."""
+        users = [f"user {number:02}" for number in range(40)]
+        for user in users:
+            world.open(user).save_todo(f"harbour of {user}")
+        turns = []
+
+        @contextmanager
+        def of_many():
+            turns.append(1)
+            with pool.of_many():
+                yield
+
+        assert MemoryWorker(**{**parts, "of_many": of_many}).work() == 40
+        assert len(turns) == 9  # thrice to read, and for words and for vectors 16, 16 and 8
+        for table in ("wb_docs", "wb_embeddings"):
+            counted = f"SELECT user_id, count(*) FROM {table} GROUP BY 1 ORDER BY 1"
+            assert world.database.rows(counted) == [(user, 1) for user in users]
+        said = "SELECT user_id FROM wb_docs WHERE position(user_id in text) = 0"
+        assert world.database.rows(said) == []
 
     def test_one_user_whose_words_cannot_be_filed_is_in_nobody_s_way(self, world, worker_with):
         """What is done for many at once is done for each of the others alone."""

@@ -145,12 +145,28 @@ class _Joint(threading.local):
         shared: The transaction that questions share.
         is_used: Whether a question is being asked in it.
         whole: The owner and the connection of `one_transaction`.
+        many: The connection of `of_many`, and whose rows it sees now.
     """
 
     owner = ""
     shared: _SharedTransaction | None = None
     is_used = False
     whole: tuple[str, Connection] | None = None
+    many: _OfMany | None = None
+
+
+class _OfMany:
+    """A transaction of one owner after another."""
+
+    def __init__(self, conn: Connection) -> None:
+        self.conn = conn
+        self.owner = ""
+
+    def turn_to(self, owner: str) -> None:
+        """Have it see the rows of this owner alone from here on."""
+        if owner != self.owner:
+            self.conn.execute(statement(queries()["turn_to"]).format(owner=sql.Literal(owner)))
+            self.owner = owner
 
 
 class Postgres:
@@ -205,6 +221,13 @@ class Postgres:
         if (whole := self._joint.whole) is not None and whole[0] == owner:
             yield whole[1]
             return
+        if (many := self._joint.many) is not None:
+            before = many.owner
+            many.turn_to(parse_owner(owner))
+            yield many.conn
+            if before:  # one asks inside the turn of another
+                many.turn_to(before)
+            return
         # A thread that waited for a second connection with one in its hand could wait for ever.
         self._part()
         with self._transaction(parse_owner(owner), commit, deadline_s) as conn:
@@ -226,6 +249,22 @@ class Postgres:
                 yield
             finally:
                 self._joint.whole = None
+
+    @contextmanager
+    def of_many(self) -> Iterator[None]:
+        """Have all that this thread reads and writes of many owners be one transaction.
+
+        It sees the rows of one owner at a time, as each has its turn. All of it is committed at
+        the end, or none: what fails for one takes the others along. What is written keeps other
+        writers of these owners waiting until then, so it is to be of few. Raises: as
+        `owner_transaction`.
+        """
+        with self._transaction("", "synced", None) as conn, conn.pipeline():
+            self._joint.many = _OfMany(conn)
+            try:
+                yield
+            finally:
+                self._joint.many = None
 
     @contextmanager
     def together(self, owner: str) -> Iterator[None]:

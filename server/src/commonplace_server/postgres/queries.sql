@@ -6,6 +6,10 @@ BEGIN; SET LOCAL app.user_id = {owner}; SET LOCAL statement_timeout = {statement
 SET LOCAL lock_timeout = {lock_ms}; SET LOCAL idle_in_transaction_session_timeout = {idle_ms};
 SET LOCAL TimeZone = 'UTC';
 
+-- name: turn_to
+-- From here on a transaction sees another user's rows, and no one else's.
+SET LOCAL app.user_id = {owner};
+
 -- name: end_stopped
 -- Likewise in the middle of a pipeline, where no session counts as idle: a process that is stopped
 -- there would keep its locks until it goes on. Unknown to servers before 17.

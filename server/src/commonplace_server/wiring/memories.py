@@ -282,6 +282,7 @@ def open_worker(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[Memo
                 others=others_of(database, owner, clock, shared),
             ),
             index_of=index.PostgresIndex(database).of_owner,
+            of_many=database.of_many,
             encoder=shared.encoder,
             rolling=rolling_in(
                 database,

@@ -15,6 +15,9 @@ BACKLOG_CHARACTERS = 200_000
 READ_AT_ONCE = 16
 """Records of the outbox read at a time, of which each may be a million characters long."""
 
+USERS_AT_ONCE = 16
+"""Users whose rows a worker writes in one transaction, who wait for each other meanwhile."""
+
 BACKLOG_LEASE_S = 60.0
 """After this long another worker takes what one has leased: how long a killed one is waited for."""
 

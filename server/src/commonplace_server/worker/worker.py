@@ -58,6 +58,7 @@ class MemoryWorker:
         upkeep: What the workers of one database agree on.
         read_of: Opens what reads a user's changes.
         index_of: Opens the index of a user.
+        of_many: Has what is read and written of several users be one transaction.
         encoder: Makes the vectors, where it is in the lead.
         rolling: Rolls up what is due in timelines; None for nothing.
         monotonic: Counts the seconds of leases.
@@ -70,13 +71,14 @@ class MemoryWorker:
         upkeep: MemoryUpkeep,
         read_of: Callable[[str], ReadsChanges],
         index_of: Callable[[str], FilesForWorker],
+        of_many: Callable[[], AbstractContextManager[None]],
         encoder: EncoderSlot,
         rolling: TimelineRolling | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._backlog = backlog
         self._upkeep = upkeep
-        self._records = LeasedRecords(read_of=read_of, index_of=index_of)
+        self._records = LeasedRecords(read_of=read_of, index_of=index_of, of_many=of_many)
         self._encoder = encoder
         self._rolling = rolling
         self._monotonic = monotonic
