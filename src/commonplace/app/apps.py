@@ -118,12 +118,6 @@ class Apps:
         with self._lock:
             return len(self._kept)
 
-    def settings_of(self, owner: str) -> Settings:
-        """The settings with which an owner is served."""
-        if owner == self.settings.owner:
-            return self.settings
-        return settings_of(self.settings, owner, self.shared.folder_of(owner))
-
     def close(self) -> None:
         """Close every app, those in use as well; may be called twice."""
         with self._lock:
