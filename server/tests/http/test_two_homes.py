@@ -382,6 +382,31 @@ def test_two_servers_admit_as_many_requests_of_a_user_as_one(other):
         assert [each.end() for each in (first, second)] == [0, 0]
 
 
+def test_a_timeline_is_one_on_two_servers(other):
+    """What is recorded, edited or forgotten through one is summed up so through the other."""
+    token, stranger = token_for("ann"), token_for("bob")
+    with (
+        serve("--toolsets", "all") as first,
+        serve("--shared-only", COMMONPLACE_HOME=str(other)) as second,
+        Raw(first.url, token) as one,
+        Raw(second.url, token) as two,
+        Raw(second.url, stranger) as his,
+    ):
+        for each in (one, two, his):
+            each.handshake()
+        day = {"period": "daily", "at": "2026-01-05"}
+        said = {"content": "the quokka gate is open", "at": "2026-01-05 09:00"}
+        ref = called(one, "timeline_add", **said)["ref"]
+        assert "quokka gate is open" in two.call("timeline_rollup", **day).text
+        assert ref in two.call("timeline_search", query="quokka gate").text
+        assert "quokka" not in his.call("timeline_rollup", **day).text
+        called(one, "amend", ref=ref, text="the quokka gate is shut")
+        assert "is shut" in two.call("timeline_rollup", **day).text
+        called(one, "amend", ref=ref, delete=True)
+        assert "quokka" not in two.call("timeline_rollup", **day).text
+        assert not [*home().rglob("journal.db"), *other.rglob("journal.db")]
+
+
 def test_a_private_journal_is_one_on_two_servers(other):
     """What is written, edited, replaced or forgotten through one is so through the other."""
     token, stranger = token_for("ann"), token_for("bob")

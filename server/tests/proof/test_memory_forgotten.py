@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
 from random import Random
 
 import psycopg
@@ -12,6 +13,7 @@ from server.tests.proof.memory_server import bytes_on_disk, database_on, relatio
 
 from commonplace.chronicle import Chronicle
 from commonplace.private import Private
+from commonplace.timeline import Timeline
 from commonplace_testing import HashingEncoder
 
 
@@ -142,6 +144,30 @@ def test_a_private_entry_leaves_every_file(world, own_server):
         world.worker.run_once()
         assert where_each(world, own_server, words) == {word: [] for word in words}
         assert [entry.ref for entry in mine.list()] == [kept]
+
+
+def test_an_entry_of_a_timeline_leaves_every_file(world, own_server):
+    """Its text, the summaries of each level that quote it, and what an edit replaced."""
+    at = world.clock() - timedelta(days=400)
+    with Timeline("ann", settings=world.settings, clock=world.clock, encoder=world.slot) as mine:
+        kept = mine.save_entry("the harbour is closed", at=at)
+        more = {"tags": ["zebrawoodish"], "projects": ["marzipanical"]}
+        gone = mine.save_entry("the quokkarine gate", at=at + timedelta(days=1), metadata=more)
+        edited = mine.save_entry("a tamarindose soap", at=at + timedelta(days=2))
+        words = ("quokkarine", "zebrawoodish", "marzipanical", "tamarindose")
+        world.worker.run_once()
+        held = where_each(world, own_server, words)
+        assert {"cp_entries", "cp_rollups", "wb_docs"} <= {*held["quokkarine"]}
+        mine.delete(gone)
+        mine.edit(edited, "a soap")
+        world.worker.run_once()
+        held = where_each(world, own_server, words)
+        assert (held["quokkarine"], held["zebrawoodish"], held["marzipanical"]) == ([], [], [])
+        assert {*held["tamarindose"]} == {"wb_former"}
+        mine.delete(edited)
+        world.worker.run_once()
+        assert where_each(world, own_server, words) == {word: [] for word in words}
+        assert [entry.ref for entry in mine.list(kinds=["raw"])] == [kept]
 
 
 def test_a_journal_made_a_draft_again_leaves_the_index(world, own_server):
