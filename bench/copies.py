@@ -1,4 +1,4 @@
-"""What it costs to export, import and back up everything, and to forget one entry.
+"""What it costs to export, import, back up and examine everything, and to forget one entry.
 
 Each is the real command, in a process of its own, beside copying the same files. A backup stands
 beside a verified copy, too: the least that what it promises costs (decision 111).
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 EXPORT_S = 20.0
 FORGET_S = 2.0
+DOCTOR_S = 3.0
 BACKUP_RATIO = 1.2
 """Of a verified copy, after what the same command takes with two entries."""
 
@@ -49,8 +50,12 @@ class Sizes(Struct, frozen=True, kw_only=True):
 
 
 def copy_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
-    """Export, import, backup and forget, each beside a copy of what it reads or writes."""
+    """Export, import, backup and forget, each beside a copy of what it reads or writes.
+
+    `doctor` stands beside SQLite's own check of the databases' pages.
+    """
     home = homes.Home(scratch / "home").make()
+    home.own.chmod(0o700)  # else `doctor` names it, and ends with 1
     refs = _fill(home, sizes.entries)
     what = f"{sizes.entries:,} entries"
     taken: dict[str, list[float]] = {}
@@ -67,6 +72,8 @@ def copy_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
         taken.setdefault("start", []).append(_run(small, "backup", str(archive)))
         taken.setdefault("verified copy", []).append(_verified_copy(home.folder))
         taken.setdefault("copy of the home", []).append(_copy(home.folder))
+        taken.setdefault("doctor", []).append(_run(home, "doctor"))
+        taken.setdefault("pages", []).append(_check_pages(home.own))
         taken.setdefault("forget", []).append(_run(home, "forget", refs[turn], "--yes"))
         for each in (out, other.folder):
             shutil.rmtree(each)
@@ -76,15 +83,17 @@ def copy_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
         "forget": "copy of the home",
         "backup": "verified copy",
         "verified copy": "copy of the home",
+        "doctor": "pages",
     }
     verified = BACKUP_RATIO * spreads["verified copy"].median + spreads["start"].median
-    limits = {"export": EXPORT_S, "backup": verified, "forget": FORGET_S}
+    limits = {"export": EXPORT_S, "backup": verified, "forget": FORGET_S, "doctor": DOCTOR_S}
     rules = {
         "export": f"{EXPORT_S:g} s",
         "backup": f"{BACKUP_RATIO:g} x the verified copy, after the start",
         "forget": f"{FORGET_S:g} s",
+        "doctor": f"{DOCTOR_S:g} s",
     }
-    for name in ("export", "import", "backup", "verified copy", "forget"):
+    for name in ("export", "import", "backup", "verified copy", "forget", "doctor"):
         yield Figure(
             name=f"{name}, {what}",
             unit="s",
@@ -92,7 +101,8 @@ def copy_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
             floor=spreads[floors.get(name, "copy of the export")],
             limit=limits.get(name),
             rule=rules.get(name, ""),
-            note="a whole command; the floor copies the files that it reads or writes.",
+            note="a whole command; the floor copies the files that it reads or writes, of `doctor`"
+            " it checks the pages of the databases.",
         )
 
 
@@ -102,6 +112,15 @@ def _run(home: homes.Home, *words: str) -> float:
     subprocess.run(
         command, env=home.environment(), cwd=home.project, stdout=subprocess.DEVNULL, check=True
     )
+    return time.perf_counter() - begun
+
+
+def _check_pages(folder: Path) -> float:
+    """SQLite's own look at every database, which knows nothing of what they say."""
+    begun = time.perf_counter()
+    for path in folder.rglob("*.db"):
+        with closing(sqlite3.connect(path)) as conn:
+            conn.execute("PRAGMA integrity_check").fetchall()
     return time.perf_counter() - begun
 
 

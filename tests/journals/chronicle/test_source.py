@@ -215,10 +215,7 @@ def test_another_of_our_processes_counts_as_another(path):
 def test_a_sweep_of_an_old_file_reads_it_once(path):
     """Until the file or what the index holds is another."""
     make("D2", path)
-    conn = sqlite3.connect(path)
-    conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    conn.close()
-    os.utime(path, ns=(OLD_NS, OLD_NS))
+    settled(path)
     follower = Follower(ChronicleSource(opened(path)))
     follower.catch_up()
     lost = follower.docs.popitem()
@@ -226,6 +223,48 @@ def test_a_sweep_of_an_old_file_reads_it_once(path):
     assert follower.catch_up(sweep=True) == []
     rows(path, "UPDATE entries SET message = 'edited' WHERE rowid = 1")
     assert follower.catch_up(sweep=True) == ["+edited"]
+
+
+def settled(path: Path) -> None:
+    """Nothing waits beside the file, and its last change is old."""
+    with closing(sqlite3.connect(path)) as conn:
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    os.utime(path, ns=(OLD_NS, OLD_NS))
+
+
+def test_what_changes_after_an_examination_is_found(path):
+    """The examination has read all entries of an old file, and the next look does not rely on it."""
+    make("D2", path)
+    settled(path)
+    chronicle = opened(path)
+    follower = Follower(ChronicleSource(chronicle))
+    follower.catch_up()
+    chronicle.problems()
+    rows(path, "UPDATE entries SET message = 'edited' WHERE rowid = 1")
+    assert follower.catch_up(sweep=True) == ["+edited"]
+
+
+def test_what_expires_after_an_examination_goes(path):
+    """Though the file is the same as when its entries were read."""
+    make("D2", path)
+    settled(path)
+    hidden: set[str] = set()
+    author = Author(hostname="otter", username="wren", directory="/srv/garden")
+    chronicle = ChronicleJournal(
+        ChroniclePlace(path=path, form="database"),
+        owner="me",
+        author=author,
+        clock=lambda: NOW,
+        zone=UTC,
+        hidden=lambda: frozenset(hidden),
+    )
+    with closing(chronicle):
+        follower = Follower(ChronicleSource(chronicle))
+        follower.catch_up()
+        chronicle.problems()
+        ref, doc = next(iter(follower.docs.items()))
+        hidden.add(ref)
+        assert follower.catch_up(sweep=True) == [f"-{doc.text}"]
 
 
 def test_a_database_that_goes_away_takes_its_docs_along(path):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.db.queries import read_sql, split_statements
 from commonplace.db.sqlite import snapshot
-from commonplace.index.sqlite.docs import folded, plain, read_tags
+from commonplace.index.sqlite.docs import folded, read_tags
 
 if TYPE_CHECKING:
     from commonplace.index.sqlite.docs import Facet, Queries
@@ -76,6 +76,6 @@ def _docs_differ(conn: sqlite3.Connection, sql: Queries) -> bool:
     facets: dict[int, Facet] = {}
     for start in range(0, len(ids), _DOCS_AT_ONCE):
         listed = read_tags(conn, sql, facets, ids[start : start + _DOCS_AT_ONCE])
-        if any({*map(plain, each)} != tags.pop(key, set()) for key, each in listed.items()):
+        if any(each != tags.pop(key, set()) for key, each in listed.items()):
             return True
     return bool(tags)

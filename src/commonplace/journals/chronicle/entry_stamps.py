@@ -8,6 +8,10 @@ from __future__ import annotations
 import threading
 from typing import NamedTuple
 
+RACY_NS = 2_000_000_000
+"""Two changes within one tick of a disk's clock leave one mtime: a young file is looked at again.
+"""
+
 
 class SeenEvent(NamedTuple):
     """What a pass over all entries learns of one.

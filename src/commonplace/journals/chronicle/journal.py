@@ -10,6 +10,7 @@ import binascii
 import re
 import uuid
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -46,6 +47,7 @@ from commonplace.journals.chronicle.event import (
     parse_tag_filter,
     storable,
 )
+from commonplace.journals.chronicle.examined_stamps import ExaminedStamps
 from commonplace.journals.chronicle.times import SECOND_NS, to_instant
 from commonplace.journals.chronicle.words import Words
 
@@ -178,6 +180,11 @@ class ChronicleJournal:
 
         assert isinstance(self._store, ChronicleTree)
         return self._store
+
+    @cached_property
+    def examined(self) -> ExaminedStamps:
+        """What an examination read of such a journal, for what follows it."""
+        return ExaminedStamps(self.files)
 
     @property
     def path(self) -> Path:
@@ -470,7 +477,7 @@ class ChronicleJournal:
         """What is wrong with the storage now; reads everything, changes nothing."""
         from commonplace.journals.chronicle.repair import find_problems
 
-        return list(find_problems(self.files))
+        return list(find_problems(self.files, self.examined))
 
     def repair(self) -> list[str]:
         """Mend what can be mended without touching an entry. Raises: Denied, Unavailable."""

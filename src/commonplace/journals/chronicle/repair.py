@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from commonplace.journals.chronicle.database import ChronicleDatabase
+    from commonplace.journals.chronicle.examined_stamps import ExaminedStamps
     from commonplace.journals.chronicle.layouts import Layout
 
 _NAMED = 5
 _REPAIR_HINT = "Repair adds it, as the newest chronicle does when it opens the file."
 
 
-def find_problems(store: ChronicleDatabase | ChronicleTree) -> Iterator[Problem]:
+def find_problems(
+    store: ChronicleDatabase | ChronicleTree, examined: ExaminedStamps
+) -> Iterator[Problem]:
     """What is wrong with a storage now; reads every entry, changes nothing."""
     try:
         if not isinstance(store, ChronicleTree):
@@ -41,7 +44,7 @@ def find_problems(store: ChronicleDatabase | ChronicleTree) -> Iterator[Problem]
             yield from _problems_of_layout(store, layout)
             if not layout.is_current:
                 return
-        yield from _unreadable(store)
+        yield from _unreadable(store, examined)
     except CommonplaceError as exc:
         yield Problem(what=exc.located, hint=exc.located_hint)
 
@@ -108,8 +111,10 @@ def _words_fit(store: ChronicleDatabase) -> bool:
     return True
 
 
-def _unreadable(store: ChronicleDatabase | ChronicleTree) -> Iterator[Problem]:
-    reasons = store.read_stamps().unreadable
+def _unreadable(
+    store: ChronicleDatabase | ChronicleTree, examined: ExaminedStamps
+) -> Iterator[Problem]:
+    reasons = examined.read().unreadable
     for label, why in reasons[:_NAMED]:
         yield Problem(
             what=f"The entry {label} of {store.path} cannot be read: {why}",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Drop, Put
 from commonplace.journals.chronicle.database import ChronicleDatabase
+from commonplace.journals.chronicle.entry_stamps import RACY_NS
 from commonplace.journals.chronicle.event import EVERYTHING, JOURNAL, doc_of
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 500
 _UNREADABLE = "unreadable"
-# Two changes within one tick of a disk's clock leave one mtime: a young file is looked at again.
-_RACY_NS = 2_000_000_000
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +37,7 @@ class ChronicleSource:
 
     def __init__(self, chronicle: ChronicleJournal) -> None:
         self._store = chronicle.files
+        self._examined = chronicle.examined
         self._zone = chronicle.zone
         self._logged: set[str] = set()
         self._passed: tuple[str, int] | None = None
@@ -80,14 +80,13 @@ class ChronicleSource:
             yield from (Put(doc_of(x, self._zone)) for x in newest)
             known = {x.ref: x.stamp for x in newest}
         began = time.time_ns()
-        found = self._store.read_stamps()
+        found = self._examined.take()
         for label, why in found.unreadable:
             self._log(label, why)
-        changed = [x for ref, x in found.seen.items() if known.get(ref) != x.stamp]
-        changed.sort(key=lambda x: x.instant, reverse=True)
+        differing = {ref: x for ref, x in found.seen.items() if known.get(ref) != x.stamp}
+        changed = sorted(differing.values(), key=lambda x: x.instant, reverse=True)
         gone = sorted(known.keys() - found.seen.keys())
-        altered = any(ref in known and known[ref] != x.stamp for ref, x in found.seen.items())
-        self._remains = bool(gone) or altered
+        self._remains = bool(gone) or not differing.keys().isdisjoint(known)
         waiting = iter(changed)
         while batch := list(islice(waiting, _AT_ONCE)):
             events = self._store.read_many([x.key for x in batch])
@@ -95,7 +94,7 @@ class ChronicleSource:
             yield from (Put(doc_of(x, self._zone)) for x in events)
         yield from (Drop(ref) for ref in gone)
         stamps = frozenset((ref, x.stamp) for ref, x in found.seen.items())
-        settled = began - self._store.changed_ns() > _RACY_NS
+        settled = began - self._store.changed_ns() > RACY_NS
         self._passed = (now, hash(stamps)) if settled else None
 
     def erase_remains(self) -> None:
