@@ -39,7 +39,7 @@ ROOMS = {
     "src/commonplace/index": 3300,
     "src/commonplace/inference": 3250,
     "src/commonplace/journals": 250,
-    "src/commonplace/journals/chronicle": 5500,
+    "src/commonplace/journals/chronicle": 5540,
     "src/commonplace/journals/git": 2750,
     "src/commonplace/journals/memory": 1750,
     "src/commonplace/journals/notebook": 8250,
