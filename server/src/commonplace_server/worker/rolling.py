@@ -6,6 +6,7 @@ Never holds a transaction while it sums up, deletes nothing that anybody wrote, 
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from commonplace.core.errors import CommonplaceError
@@ -92,11 +93,6 @@ class TimelineRolling:
         except CommonplaceError as exc:
             _log.warning("The timeline of one user was not rolled up: %s", exc)
         finally:
-            self._give_back(owner, rests)
+            with suppress(CommonplaceError):  # else the lease runs out by itself
+                self._due.give_back(owner, rest_s=rests)
         return made
-
-    def _give_back(self, owner: str, rest_s: float) -> None:
-        try:
-            self._due.give_back(owner, rest_s=rest_s)
-        except CommonplaceError as exc:
-            _log.warning("A lease of one user's timeline runs out by itself: %s", exc)
