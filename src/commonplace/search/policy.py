@@ -464,7 +464,10 @@ class Likelihood(Struct, frozen=True, kw_only=True):
 
 
 _LIKELIHOOD = Likelihood(ahead=3.5, backed=13.5, bias=-2.57)
-_LIKELIHOODS = {"bge": replace(_LIKELIHOOD, bias=-2.37)}  # by a part of the encoder's name
+_LIKELIHOODS = {  # by a part of the encoder's name
+    "bge": replace(_LIKELIHOOD, bias=-2.37),
+    "e5": replace(_LIKELIHOOD, bias=-2.32),
+}
 _CLEAR_WORDS_FOREIGN = 0.6
 _LIKELIHOOD_BY_MEANING = Likelihood(nearest=10.7, bias=-2.67)
 """Of a question in another language, whose words may stand in no entry that answers it."""
