@@ -81,6 +81,21 @@ def test_a_time_in_a_question_comes_first_and_hides_nothing(world):
 
 
 @pytest.mark.design("002-40")
+def test_the_words_of_a_time_in_a_question_are_searched_too(world):
+    """A record says them as well: "the feast of 3 May" was told of in January."""
+    call = tools_of(world.open("ann"))
+    said, *_ = (
+        call("memory_save", kind="gratitude", text=f"The harvest feast was {rest}", at=at)
+        for rest, at in (
+            ("on 3 May 2025", "2026-01-04 09:00"),
+            ("on 2 October 2025", "2026-01-05 09:00"),
+            ("late", "2026-01-06 09:00"),
+        )
+    )
+    found = call("memory_search", query="which harvest feast was it on 3 May 2025?")
+    assert found.facts["payload"]["results"][0]["ref"] == said.facts["ref"]
+
+
 def test_kinds_come_alone_or_as_filters(world):
     """As a list, as the design's object, as JSON text; what is neither is named."""
     call = tools_of(world.open("ann"))

@@ -301,7 +301,8 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
 
         unsure = asked.unsure or says_misheard(asked.text)
         question = SearchQuestion(
-            text=f"{read.text} {read.feast}".strip() or asked.text if read else asked.text,
+            # The words of a time stand in records too: "the dentist on 3 May".
+            text=asked.text,
             where=_filter(asked),
             limit=pool,
             floor=self.numbers.min_score,
