@@ -1,6 +1,6 @@
 """What holds now: whether a later entry comes before the one whose place it takes, and is named.
 
-Invented entries in four parts, two to tune on and two only to measure; never mixes them.
+Invented entries in five parts, two only to measure; never mixes them.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from commonplace.search.policy import Policy
 
 CASES = Path(__file__).with_name("now.json")
-CASE_PARTS = ("tune", "again", "measure", "fresh")
-"""Two that were tuned on; the last was written by another hand than the rules, before that had read
-them."""
+CASE_PARTS = ("tune", "again", "habits", "measure", "fresh")
+"""Two that were tuned on, one of which every other case was, and two only to measure; `habits` and
+the last were written by hands that had not read the rules."""
 ABILITIES = ("knowledge_update", "contradiction_resolution")
 _BEGAN = datetime(2026, 1, 1, 12, tzinfo=UTC)
 _HERE, _ELSEWHERE = "/home/ada/here", "/home/ada/elsewhere"

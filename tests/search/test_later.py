@@ -75,6 +75,21 @@ def test_where_many_would_follow_none_does(find):
     assert hits[0].later is None
 
 
+def test_many_may_share_a_word_of_what_is_asked_for(find):
+    """Where few have all of the words that name the thing, it is that thing."""
+    docs = [
+        a_doc(f"n:{number}", f"The {thing} has a lamp.", minutes=number)
+        for number, thing in enumerate(
+            ("quokka hall", "quokka house", "quokka shed", "quokka yard", "quokka den",
+             "quokka van", "heron room", "wombat room", "badger room", "otter room", "owl room",
+             "hare room"), start=3)
+    ]  # fmt: skip
+    former = a_doc("n:1", "The quokka room is at 27 degrees.", minutes=1)
+    hits = find([former, later("The quokka room is at 21 degrees."), *docs],
+                "how warm is the quokka room")  # fmt: skip
+    assert [hit.later.ref for hit in hits if hit.doc.ref == "n:1" and hit.later] == ["n:2"]
+
+
 def test_a_summary_is_not_the_later_one(find):
     """It repeats what it was made from."""
     text = "Decided to move hosting of the quokka shop from Fly.io to Hetzner."
@@ -126,10 +141,16 @@ def test_a_number_is_followed_by_a_number(find, text):
          "how much does the quokka weigh"),
         ("The quokka password is zebra.", "New quokka password: heron-42.",
          "what is the quokka password"),
+        ("The quokka key is at the office.", "Uli brought the quokka key back, it is in the shed.",
+         "where is the quokka key"),
+        ("The quokka nurse is Dr. Amsel.", "We registered with Dr. Fink as quokka nurse.",
+         "who is the quokka nurse"),
+        ("The user likes quokkas.", "The user finds quokkas dull and likes wombats.",
+         "does the user like quokkas"),
     ],
 )  # fmt: skip
 def test_what_tells_that_it_is_another_way_comes_first(find, former, text, question):
-    """By what was, in another clause; by another number of the same things; as the new one."""
+    """By what was, in another clause; by another number; as the new one; by where it is since."""
     hits = find([a_doc("n:1", former, minutes=1), later(text)], question)
     assert hits[0].doc.ref == "n:2"
     assert [hit.later.ref for hit in hits if hit.later] == ["n:2"]
@@ -144,6 +165,12 @@ def test_what_tells_that_it_is_another_way_comes_first(find, former, text, quest
          "how high is the quokka river"),
         ("The quokka museum opens at ten.", "The quokka museum sold a new coin.",
          "when does the quokka museum open"),
+        ("The quokka nurse is Dr. Amsel.", "The quokka nurse raised her price to 90.",
+         "who is the quokka nurse"),
+        ("The quokka gym is on Mill Road.", "The quokka gym closes early on Friday.",
+         "where is the quokka gym"),
+        ("Theo feeds the quokka.", "The wombat eats what we feed it since Monday.",
+         "what does Theo feed"),
     ],
 )  # fmt: skip
 def test_what_only_happened_beside_it_does_not(find, former, text, question):

@@ -5,16 +5,21 @@ Never drops a hit, and never says that one is replaced: only a writer does.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from commonplace.core.values import ChainLink
 from commonplace.search import policy as numbers
-from commonplace.search.query_features import OWN_AUTHOR, asks_for_number, asks_for_span
+from commonplace.search.query_features import (
+    OWN_AUTHOR,
+    asks_for_name,
+    asks_for_number,
+    asks_for_span,
+)
 from commonplace.search.statements import (
     may_follow,
+    names_answer,
     read_statement,
     share_to_follow,
     takes_place,
@@ -22,7 +27,7 @@ from commonplace.search.statements import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
 
     from commonplace.core.values import Doc, Hit
     from commonplace.search.statements import Statement
@@ -81,10 +86,8 @@ def with_later(hits: Sequence[Hit], others: Sequence[Hit] = ()) -> list[Hit]:
 def _ways(question: str) -> list[_Following]:
     """How a later hit follows a former one, the surest first."""
     ways: list[_Following] = [_takes_place, _answers_alike]
-    if asks_for_number(question):
-        ways.append(_gives_number)
-        if not asks_for_span(question):
-            ways.append(_calls_number_new)
+    if asks_for_number(question) and not asks_for_span(question):
+        ways += [_gives_number, _calls_number_new]
     return ways
 
 
@@ -137,38 +140,41 @@ class _Former(NamedTuple):
 
 def _formers(question: str, hits: Sequence[Hit], others: Sequence[Hit]) -> list[_Former]:
     """Those of the hits that hold still, and that are about enough of the question."""
-    asked = read_statement(question).subject
+    asks = read_statement(question)
+    asked = asks.subject
     looked = [
         _Looked(hit, says := read_statement(hit.doc.own_text), says.subject)
         for hit in [*hits, *others][: numbers.LATER_LOOKED_AT]
     ]
-    count = Counter(word for each in looked for word in each.subject)
-    rare = {word for word, docs in count.items() if docs <= numbers.ASKED_RARE}
     formers = []
     for hit, says, subject in looked[: len(hits)]:
         wanted = asked & subject
         if hit.replaced_by is None and len(wanted) >= len(asked) * numbers.ASKED_OF_FORMER:
-            later = _later_ones(hit, wanted, looked, rare)
+            later = _later_ones(hit, wanted, looked, asks.names)
             formers.append(_Former(hit, says, asked, wanted, later, looked))
     return formers
 
 
 def _later_ones(
-    former: Hit, wanted: frozenset[str], looked: Sequence[_Looked], rare: Collection[str]
+    former: Hit, wanted: frozenset[str], looked: Sequence[_Looked], names: frozenset[str]
 ) -> list[_Later]:
     """The later hits that speak of what is asked about, as a former one does.
 
     Args:
         former: The former one.
         wanted: The words of the question that it is about.
-        looked: All hits that are looked at.
-        rare: The words that few of them have: one must be asked for, and in both.
+        looked: All hits that are looked at: few of them may have what both have of these words.
+        names: The names in the question, which a later one has where the former does.
     """
+    asks_name = asks_for_name(former.about)
     found = []
     for hit, says, subject in looked:
         both = wanted & subject
-        is_about_it = len(both) > len(wanted) * numbers.ASKED_LEAST and not both.isdisjoint(rare)
-        if is_about_it and hit.replaced_by is None and may_follow(hit.doc, former.doc):
+        if len(both) <= len(wanted) * numbers.ASKED_LEAST or not names & wanted <= both:
+            continue
+        is_rare = sum(both <= each.subject for each in looked) <= numbers.ASKED_RARE
+        may_answer = not asks_name or names_answer(says, wanted)
+        if is_rare and may_answer and hit.replaced_by is None and may_follow(hit.doc, former.doc):
             found.append(_Later(hit, says, len(both)))
     return found
 
@@ -190,11 +196,13 @@ def _takes_place(former: _Former) -> Hit | None:
 def _answers_alike(former: _Former) -> Hit | None:
     """The newest that holds most of the question, and says how that stands."""
     first = former.hit
+    asks_name = asks_for_name(first.about)
 
     def is_alike(hit: Hit) -> bool:
         if hit.doc.kind == numbers.TURN or hit.score < numbers.CHANGED_SHARE * first.score:
             return False
-        least = share_to_follow(hit.doc.own_text, first.doc.own_text, former.asked)
+        texts = hit.doc.own_text, first.doc.own_text
+        least = share_to_follow(*texts, former.asked, asks_name=asks_name)
         return least is not None and hit.score >= least * first.score
 
     near = [each for each in former.later if is_alike(each.hit)]

@@ -300,7 +300,8 @@ ASKED_OF_FORMER, ASKED_LEAST = 0.5, 0.3
 more than the second."""
 
 ASKED_RARE = 6
-"""Hits, of those looked at, that may have a word for which it is asked, for it to name a thing."""
+"""Hits, of those looked at, that may have all words that two share with a question, if these name
+a thing."""
 
 DENIED_LEAST, SAME_BUT_NUMBERS = 0.6, 0.8
 """Share of the former's words that a later one must have which says no where that said yes, or has

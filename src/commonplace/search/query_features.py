@@ -29,6 +29,7 @@ _ASKS_NUMBER = re.compile(
     r"|what (?:is|are) (?:\w+ ){1,4}?(?:time|deadline|date|number|score|rate|price|budget|size))\b",
     re.IGNORECASE,
 )
+_ASKS_NAME = re.compile(r"\b(?:who|whom|whose|where)\b", re.IGNORECASE)
 _ASKS_SPAN = re.compile(r"\b(?:between|did it take)\b", re.IGNORECASE)
 _SAYS_I = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b", re.IGNORECASE)
 # What asks for a task or for advice: then preferences and standing instructions matter.
@@ -200,6 +201,11 @@ def asks_said(question: str) -> bool:
 def asks_for_number(question: str) -> bool:
     """Whether a question asks for a quantity or a time: "how many sources", "what time"."""
     return _ASKS_NUMBER.search(question) is not None
+
+
+def asks_for_name(question: str) -> bool:
+    """Whether a question asks who or where."""
+    return _ASKS_NAME.search(question) is not None
 
 
 def asks_for_span(question: str) -> bool:

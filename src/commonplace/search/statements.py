@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -35,10 +35,10 @@ _CHANGE_WORDS = (
     *("took out", "stopped", "abandoned", "cancelled", "canceled", "removed", "deleted"),
     *("upgraded", "downgraded", "lowered", "reduced", "reached", "went up", "went down"),
     *("rejected", "approved", "is gone", "are gone", "after all", "got rid of"),
-    *("from tonight", "from today", "new plan", "opened", "reopened", "repaired", "shut down"),
+    *("from today", "opened", "reopened", "repaired", "shut down"),
     *("these days", "at last", "has become", "once more", "will be", "going to be", "has to"),
     *("have to", "choose", "ordered", "signed up", "again", "elected", "is back", "exchanged"),
-    *("swapped", "booked", "convinced", "week on", "month on"),
+    *("swapped", "booked"),
 )
 _DECISION_WORDS = (
     *("decided", "decision", "settled on", "going with", "went with", "chose", "chosen"),
@@ -59,7 +59,14 @@ _DECIDES = re.compile(rf"(?<!\bas ){_any_of(_DECISION_WORDS).pattern}")
 """What decides; "as agreed on Monday" tells of what was decided before."""
 _DID = frozenset(x for x in _CHANGE_WORDS if x.endswith("ed") or x == "rewrote")
 _GENERAL = _any_of((*_DECISION_WORDS, *_PREFERENCE_WORDS))
-_NO_SUBJECT = STOP_WORDS.union(_CHANGE_WORDS, _DECISION_WORDS, _PREFERENCE_WORDS)
+_FUNCTION_WORDS = frozenset(
+    """
+    after before between both down during each every few many may might much must off often other
+    out over own shall should since through under until up within
+    """.split()
+)
+"""Beside the stop words, of which a question for anything may be made: "how many", "until when"."""
+_NO_SUBJECT = STOP_WORDS.union(_FUNCTION_WORDS, _CHANGE_WORDS, _DECISION_WORDS, _PREFERENCE_WORDS)
 """Words that a text is not about."""
 # What asks, plans, doubts, or says that all is as it was.
 _OPEN = re.compile(
@@ -118,6 +125,19 @@ _SLOT, _FRAME = 3, 2
 """The most words in which two statements of one value differ, and the least around them."""
 _BEFORE, _AFTER = 16, 9
 """Words before and after a number that are looked at for what it counts."""
+_BEGAN = re.compile(
+    r"\b(?:(?:start|join|mov|register|enrol|enroll|settl|return|transferr|carri|plac|park|stor"
+    r"|mount|install)ed|began|brought|hung|put|set|move)\b"
+)
+"""Deeds from which on someone or something is elsewhere, or with another."""
+_DATES = frozenset(
+    _ENDING.sub("", day)[:_STEM]
+    for day in """
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june
+    july august september october november december
+    """.split()
+)
+_PRONOUNS = frozenset("he it she they".split())
 _NEWLY = _any_of((*_CHANGE_WORDS, "new", "updated?", "recent", "recently", "further"))
 
 
@@ -167,8 +187,32 @@ class Statement(Struct, frozen=True, kw_only=True):
     @property
     def numbers(self) -> frozenset[str]:
         """Those of its words that are numbers."""
+        return self._of_shape("0")
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Those of its words that are names."""
+        return self._of_shape("A")
+
+    def _of_shape(self, wanted: str) -> frozenset[str]:
         pairs = zip(self.words, self.shapes, strict=True)
-        return frozenset(word for word, shape in pairs if shape == "0")
+        return frozenset(word for word, shape in pairs if shape == wanted)
+
+
+class _Clause(NamedTuple):
+    """One thing that a text says.
+
+    Attributes:
+        words: What it is about.
+        happened: Whether it tells what happened once, and no state.
+        makes: Whether from then on there is something that was not there before.
+        is_of_it: Whether it begins with "it", or another word for what was named before.
+    """
+
+    words: frozenset[str]
+    happened: bool
+    makes: bool
+    is_of_it: bool
 
 
 @lru_cache(maxsize=policy.STATEMENTS_KEPT)
@@ -220,7 +264,7 @@ def _words_of(text: str) -> list[tuple[str, str, str]]:
             before = before if folded in _ARTICLES else folded
         elif len(word) > 1 or word.isdigit():
             is_number = word[0].isdigit() or folded in _NUMBER_WORDS
-            shape = "0" if is_number else "A" if word[0].isupper() else "a"
+            shape = "0" if is_number else "A" if word != folded else "a"
             base = BASES.get(folded, folded)
             stem = folded if word[0].isdigit() else _ENDING.sub("", base)[:_STEM]
             words.append((stem, shape, "1" if before in _LEADING else "0"))
@@ -286,15 +330,38 @@ def _leaves(new: Statement, old: Statement, cosine: float | None) -> bool:
     return bool(left) and (is_most or is_near or new.subject & old.subject > left)
 
 
-def share_to_follow(new_text: str, old_text: str, asked: frozenset[str]) -> float | None:
+def names_answer(says: Statement, asked: frozenset[str]) -> bool:
+    """Whether a text has a name or a place beside what is asked about, or nothing beside it.
+
+    "Our landlord raised the rent to 900" does not say who that is.
+    """
+    parts = zip(says.words, says.shapes, says.led, strict=True)
+    rest = [(word, shape, led) for word, shape, led in parts if word not in asked]
+    return not rest or any(
+        word not in _DATES and (shape == "A" or (shape == "a" and led == "1"))
+        for word, shape, led in rest
+    )
+
+
+def share_to_follow(
+    new_text: str, old_text: str, asked: frozenset[str], *, asks_name: bool
+) -> float | None:
     """Of two that speak of what is asked about, when the new one is taken for what holds.
+
+    Args:
+        new_text: What was written later.
+        old_text: What was written before.
+        asked: The words of the question.
+        asks_name: Whether it asks who or where.
 
     Returns:
         The least of the old one's score that it must have: less where it says itself that it is
         another way; None where no score is enough.
     """
     new, old = read_statement(new_text), read_statement(old_text)
-    if new.is_open or old.is_open or _repeats(new, old):
+    # To have all words of the question again is to repeat nothing that answers it.
+    repeats = _repeats(new, old) and not old.subject <= asked
+    if new.is_open or old.is_open or repeats:
         return None
     if max(len(new.words), len(old.words)) > policy.STATEMENT_WORDS:
         return None
@@ -304,13 +371,19 @@ def share_to_follow(new_text: str, old_text: str, asked: frozenset[str]) -> floa
         return None
     if new.changes or new.decides or _has_new_one(new_text, asked):
         return policy.CHANGED_SHARE
-    if new.happened:
-        is_other = bool(old.numbers) and bool(new.numbers - old.numbers)
-        is_alike = is_other and not _units(new_text).isdisjoint(_units(old_text))
-    else:
+    return policy.FOLLOWING_SHARE if _is_alike(new_text, old_text, asked, asks_name) else None
+
+
+def _is_alike(new_text: str, old_text: str, asked: frozenset[str], asks_name: bool) -> bool:  # noqa: FBT001
+    """Whether both answer what is asked: a state, or a deed from which on another one holds."""
+    new, old = read_statement(new_text), read_statement(old_text)
+    if not new.happened or _states_what_is_asked(new_text, asked):
         # "980 a month" and "due on Friday" answer two questions.
-        is_alike = bool(new.numbers) == bool(old.numbers)
-    return policy.FOLLOWING_SHARE if is_alike else None
+        return bool(new.numbers) == bool(old.numbers)
+    if asks_name and _BEGAN.search(_folded_head(new_text)):
+        return True
+    is_other = bool(old.numbers) and bool(new.numbers - old.numbers)
+    return is_other and not _units(new_text).isdisjoint(_units(old_text))
 
 
 def _names_former(text: str, former: frozenset[str], asked: frozenset[str]) -> bool:
@@ -320,26 +393,41 @@ def _names_former(text: str, former: frozenset[str], asked: frozenset[str]) -> b
     """
     clauses = _clauses(text)
     answers = [
-        words
-        for words, states in clauses
-        if states and words & asked & former and words - asked - former
+        each.words
+        for each in clauses
+        if (each.makes or not each.happened)
+        and each.words & asked & former
+        and each.words - asked - former
     ]
     return any(
-        words is not answer and (words & former) - asked - answer
+        each.words is not answer and (each.words & former) - asked - answer
         for answer in answers
-        for words, _ in clauses
+        for each in clauses
     )
 
 
-def _clauses(text: str) -> tuple[tuple[frozenset[str], bool], ...]:
-    """The words of each clause of a text's beginning, and whether it says how things stand."""
-    return tuple(
-        (
-            frozenset(word for word, *_ in _words_of(part)),
-            not _is_past_event(head := _folded_head(part)) or _MAKES.search(head) is not None,
+def _states_what_is_asked(text: str, asked: frozenset[str]) -> bool:
+    """Whether one clause of a text tells how that stands, whatever happened in the others."""
+    return any(
+        not each.happened and each.words - asked and (each.is_of_it or each.words & asked)
+        for each in _clauses(text)
+    )
+
+
+def _clauses(text: str) -> list[_Clause]:
+    """What a text's beginning says, a clause each."""
+    found = []
+    for part in _CLAUSE_END.split(text[: policy.REPLACING_LENGTH]):
+        head = _folded_head(part)
+        first = _WORD.search(head)
+        clause = _Clause(
+            words=frozenset(word for word, *_ in _words_of(part)),
+            happened=_is_past_event(head),
+            makes=_MAKES.search(head) is not None,
+            is_of_it=first is not None and first[0] in _PRONOUNS,
         )
-        for part in _CLAUSE_END.split(text[: policy.REPLACING_LENGTH])
-    )
+        found.append(clause)
+    return found
 
 
 def _has_new_one(text: str, asked: frozenset[str]) -> bool:
