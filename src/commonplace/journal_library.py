@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import AmendsRefs, OwnerIndex
     from commonplace.core.values import By, Hit
     from commonplace.search.filing.port import Refreshing
+    from commonplace.search.finder import Finder
 
 MOST = 100
 _HITS = 10
@@ -210,10 +211,14 @@ class JournalLibrary(Library[_Service], Generic[_Service, _Entry]):
 
     def _newest(self, service: _Service, within: Filter, limit: int) -> Sequence[_Entry]:
         found = []
-        for hit in self._app.finder.newest(within, limit).hits:
+        for hit in self._finder().newest(within, limit).hits:
             with suppress(NotFound):
                 found.append(self._read(service, hit.doc.ref))
         return found
+
+    def _finder(self) -> Finder:
+        """What searches the index that holds this journal."""
+        return self._app.finder
 
     @abstractmethod
     def _service_in(self, app: App) -> _Service:

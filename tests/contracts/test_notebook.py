@@ -81,13 +81,13 @@ class _Breaking(Postgres):
     is_whole = False
 
     @contextmanager
-    def owner_transaction(self, owner):
+    def owner_transaction(self, owner, **given):
         if self.is_whole:
-            with super().owner_transaction(owner) as conn:
+            with super().owner_transaction(owner, **given) as conn:
                 yield conn
             return
         self.is_whole = True
-        with super().owner_transaction(owner) as conn:
+        with super().owner_transaction(owner, **given) as conn:
             yield conn
             if not self.is_kept:
                 raise Lost("The connection broke.", hint="Try again.")

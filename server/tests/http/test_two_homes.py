@@ -98,7 +98,7 @@ def test_what_lies_in_the_database_is_served_from_any_home(other):
     with serve() as first:
         kept = facts("memory", "save", "todo", "buy cables", "--user", "ann")["ref"]
         token = token_for("ann")
-        narrow = token_for("ann", toolsets=("notebook",))
+        narrow = token_for("ann", toolsets=("recall",))
         # Whose chronicle is the machine user's own, which lies on each machine's disk.
         own = token_for("me")
         with serve("--shared-only", COMMONPLACE_HOME=str(other)) as second:
@@ -122,8 +122,8 @@ def test_what_is_shared_needs_a_database(monkeypatch):
     monkeypatch.delenv("COMMONPLACE_DATABASE_URL")
     assert "No database" in run("serve", "--shared-only").output
     monkeypatch.setenv("COMMONPLACE_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/x")
-    done = run("serve", "--shared-only", "--toolsets", "notebook")
-    assert "notebook" in done.output
+    done = run("serve", "--shared-only", "--toolsets", "recall")
+    assert "recall" in done.output
     assert done.exit_code == 2
 
 
@@ -405,6 +405,39 @@ def test_a_timeline_is_one_on_two_servers(other):
         called(one, "amend", ref=ref, delete=True)
         assert "quokka" not in two.call("timeline_rollup", **day).text
         assert not [*home().rglob("journal.db"), *other.rglob("journal.db")]
+
+
+def test_a_notebook_is_one_on_two_servers(other):
+    """What is written, replaced, moved or forgotten through one is so through the other."""
+    token, stranger = token_for("ann"), token_for("bob")
+    with (
+        serve("--toolsets", "all") as first,
+        serve("--shared-only", COMMONPLACE_HOME=str(other)) as second,
+        Raw(first.url, token) as one,
+        Raw(second.url, token) as two,
+        Raw(second.url, stranger) as his,
+    ):
+        for each in (one, two, his):
+            each.handshake()
+        made = called(one, "journal_write", path="gate", entry="the quokka gate is open")
+        assert "quokka gate is open" in two.call("journal_list_entries", path="gate").text
+        assert "quokka gate" in two.call("journal_search", content="quokka gate").text
+        assert "quokka" not in his.call("journal_search", content="gate").text
+        given = {"path": "gate", "entry": "it is shut", "overview": "The gate is shut."}
+        assert "The gate is shut." not in one.call("journal_read", id="gate").text
+        called(two, "journal_write", **given)
+        assert "The gate is shut." in one.call("journal_read", id="gate").text
+        called(two, "journal_write", path="gate", entry="x", overview="The gate is locked.")
+        late = one.call("journal_write", path="gate", entry="y", overview="It is open.")
+        assert "The gate is locked." in late.text
+        ref = f"notebook:{made['id']}"
+        given = {"path": "gate", "entry": "the quokka gate is gone", "supersedes": ref}
+        new = called(two, "journal_write", **given)["ref"]
+        assert new in one.call("open_ref", ref=ref).text
+        called(one, "amend", ref=new, delete=True)
+        called(one, "amend", ref=ref, delete=True)
+        assert "quokka" not in two.call("journal_list_entries", path="gate").text
+        assert not [*home().rglob("*.md"), *other.rglob("*.md")]
 
 
 def test_a_private_journal_is_one_on_two_servers(other):

@@ -100,19 +100,22 @@ def think(asked):
                 os.write(told, f"deleted {number} {ref}\n".encode())
 
 
+STEPS = {"os.remove", "os.rename", "os.rmdir", "socket.connect", "subprocess.Popen", "open"}
+
+
 def move(asked):
     """Open a journal whose files move into the database, and die at a given step of that."""
     left = itertools.count(asked["point"], -1)
 
     def die(event, args):
-        if event in {"os.remove", "os.rmdir", "socket.connect", "open"} and not next(left):
+        if event in STEPS and not next(left):
             os.kill(os.getpid(), signal.SIGKILL)
 
     shared = ProcessContext(_settings(asked), encoder=ReadySlot(None), serves_owners=True)
     apps = Apps(shared.settings, user_home=None, shared=shared)
     with apps.using(asked["user"]) as app:
         sys.addaudithook(die)
-        app.private.journal  # noqa: B018  opens it
+        getattr(app, asked["journal"]).journal  # noqa: B018  opens it
 
 
 def move_timeline(asked):

@@ -8,11 +8,21 @@ from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
+import psutil
 import pytest
 from server.tests.proof.notebook_child import open_notebook
+from server.tests.two_homes import settings_in
+from tests.patience import until
 
+from commonplace.app import Apps
+from commonplace.app.process import ProcessContext
+from commonplace.journals.git.repo import is_repository
+from commonplace.notebook import Notebook
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.wiring.schema import check_database
+from commonplace_testing import ReadySlot
+
+POINTS = range(1, 330, 13)
 
 
 @pytest.mark.parametrize("acknowledged", [1, 4, 9])
@@ -39,3 +49,42 @@ def test_what_was_acknowledged_is_there_whole(database, acknowledged):
     assert len(versions) == len(entries)
     for version in versions[:-1]:
         assert entries[version.entry_id].removeprefix("Entry") in version.text.splitlines()[-1]
+
+
+def test_a_move_is_killed_at_every_step(world, database, children, tmp_path):
+    """Nothing is lost, nothing comes twice, and in the end nothing of it lies on the disk."""
+    settings = settings_in(tmp_path)
+    shared = ProcessContext(settings, encoder=ReadySlot(None), serves_owners=True)
+    apps = Apps(settings, user_home=None, shared=shared)
+    with apps.using("ann") as app:
+        service, texts, base = app.notebook.service(), [], ""
+        for number in range(6):
+            texts.append(f"Entry {number}.")
+            overview = "\n".join(texts)
+            made, _ = service.write("a", texts[-1], overview=overview, base_version=base)
+            base = made.version
+        service.move(old="a", new="b")
+        folder = app.notebook.repository.folder
+    apps.close()
+    shared.close()
+    asked = {"home": str(tmp_path), "user": "ann", "journal": "notebook"}
+    asked |= {"app_url": database.app_url, "worker_url": database.worker_url}
+
+    def die_at(point):
+        child = children.start("move", **asked, point=point)
+        until(lambda: not psutil.pid_exists(child), "the child is gone")
+
+    def there():
+        with Notebook("ann", settings=world.settings, encoder=ReadySlot(None)) as mine:
+            if not mine.sections():
+                return [], ""
+            lines = [line.summary for line in mine.entries("b")]
+            return lines[::-1], mine.section("b").overview
+
+    for point in POINTS:
+        die_at(point)
+        assert there() in [([], ""), (texts, "\n".join(texts))]
+        assert there() != ([], "") or is_repository(folder)
+    die_at(10**9)
+    assert there() == (texts, "\n".join(texts))
+    assert [x.name for x in folder.parent.glob("notebook*")] == []

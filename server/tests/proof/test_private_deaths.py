@@ -83,14 +83,16 @@ def test_a_move_is_killed_at_every_step(world, database, children, tmp_path):
     apps.close()
     shared.close()
     for point in POINTS:
-        child = children.start("move", **asked_of(database, tmp_path, point=point))
+        child = children.start(
+            "move", **asked_of(database, tmp_path, journal="private", point=point)
+        )
         wait_for(child)
         left = {x.stem for x in root.rglob("*.md")}
         with Private("ann", settings=world.settings, encoder=ReadySlot(None)) as mine:
             there = {entry.ref: entry.raw for entry in mine.list()}
         for ref in refs:
             assert there.get(ref) == contents[ref] or ref.rpartition("/")[2] in left
-    wait_for(children.start("move", **asked_of(database, tmp_path, point=10**9)))
+    wait_for(children.start("move", **asked_of(database, tmp_path, journal="private", point=10**9)))
     with Private("ann", settings=world.settings, encoder=ReadySlot(None)) as mine:
         assert {entry.ref: entry.raw for entry in mine.list()} == contents
         again = mine.save_entry("reflections", "another", idempotency_key="k3")

@@ -126,14 +126,16 @@ class Player:
         self._caller = caller
         self._owner = owner
         self._chance = random.Random(f"{SEED} {seed}")
-        self._writes = {row.name: [*filter(_has_own_time, row.writes)] for row in ROWS}
+        writes = {row.name: [*filter(_has_own_time, row.writes)] for row in ROWS}
+        self._writes = {name: own for name, own in writes.items() if own}
+        self._rows = [row for row in ROWS if row.name in self._writes]
         self._naming = Naming()
         self._refs = []
         self._count = 0
 
     def play(self):
         """Make one call; what was told, its refs and times numbered."""
-        row = self._chance.choice(ROWS)
+        row = self._chance.choice(self._rows)
         tool, arguments = self._next(row)
         told = self._caller.call(tool, arguments)
         assert told.status in {200, 400, 404, 409}, (tool, arguments, told)

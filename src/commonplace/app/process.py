@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 DEFAULT_VECTORS = "numpy"
 """What finds the nearest vectors where the settings' own choice cannot be had."""
 
-IN_DATABASE = ("memory", "chronicle", "private", "timeline")
+IN_DATABASE = ("memory", "chronicle", "private", "timeline", "notebook")
 """The journals of a served user that lie in the database which the settings name."""
 
 OF_EVERYBODY = ("memory",)

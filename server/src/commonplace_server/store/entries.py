@@ -90,9 +90,12 @@ class EntryRows:
             yield conn
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction of its own; what is said to be written at its end is on the disk."""
-        with self._database.owner_transaction(self._owner) as conn:
+    def writing(self, *, deadline_s: float | None = None) -> Iterator[Connection]:
+        """A transaction of its own; what is said to be written at its end is on the disk.
+
+        deadline_s: The most seconds it may take; None for as long as any.
+        """
+        with self._database.owner_transaction(self._owner, deadline_s=deadline_s) as conn:
             yield conn
 
     def read(self, conn: Connection, *rest: str, **asked: object) -> list[EntryRow]:

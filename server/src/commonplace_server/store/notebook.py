@@ -7,10 +7,10 @@ for the other, so that places and versions follow one another.
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -46,6 +46,7 @@ from commonplace.journals.notebook.sections import (
     no_section,
     pairs_to_move,
 )
+from commonplace.journals.notebook.whole import PastOverview, WholeNotebook, joined
 from commonplace_server.postgres.text_lists import Texts
 from commonplace_server.store.entries import EntryRow, EntryRows
 
@@ -55,9 +56,15 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.journals.notebook.format import CommitMessage
     from commonplace.journals.notebook.links import Link
+    from commonplace.journals.notebook.whole import Step
     from commonplace_server.postgres.database import Connection, Postgres
 
+_Thing = TypeVar("_Thing")
+
 _PAST_EVERY_ID = "g"
+_AT_ONCE = 500
+# As long as all of a notebook takes.
+_MOVING_S = 600.0
 # The times first: a line that goes takes those of its name along.
 _RENAMING = ("rename_times", "rename_entries", "rename_overviews", "add_move", "note_renamed")
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -182,7 +189,7 @@ class NotebookPostgres:
         """Each section that ever had an entry; see the port."""
         with self._rows.reading() as conn:
             rows = self._ask(conn, "counts", section=None)
-        return {name: SectionCount(count, _utc(at)) for name, count, _, at in rows}
+        return {name: SectionCount(count - over, _utc(at)) for name, count, over, at in rows if at}
 
     def read_overviews(self, sections: Sequence[str]) -> dict[str, str]:
         """The overviews of those of these sections that there are; see the port."""
@@ -359,11 +366,122 @@ class NotebookPostgres:
                     self._rows.ask(conn, "alter_version", **given)
         return changed
 
+    def read_whole(self) -> WholeNotebook:
+        """All of it; see the port."""
+        with self._rows.reading() as conn:
+            rows = self._ask(conn, "whole", "shown", "next_places", after=0, limit=None)
+            versions = self._ask(conn, "whole_versions")
+            moves = self._ask(conn, "moves")
+        steps: list[tuple[tuple[int, int], Step]] = [((row[-1], 0), _entry(row)) for row in rows]
+        there = {row[0] for row in rows}
+        for section, body, at, entry_id, after, _ in versions:
+            came_with = entry_id if entry_id in there else ""
+            step = PastOverview(section=section, text=body, at=_utc(at), entry_id=came_with)
+            steps.append(((after, 1 if entry_id else 2), step))
+        steps.sort(key=lambda each: each[0])  # which keeps the order of what has the same place
+        return WholeNotebook(steps=[step for _, step in steps], moves=[(x, y) for x, y in moves])
+
+    def take_over(self, whole: WholeNotebook) -> None:
+        """Add all of a notebook that lay elsewhere; see the port."""
+        with self._writing(deadline_s=_MOVING_S) as conn:
+            if whole.mark and self._ask(conn, "taken_over", key=whole.mark):
+                return
+            moves = self._ask(conn, "moves")
+            there = {name: self._texts(conn, name) for name in self._sections(conn)}
+            named = {
+                step.section: step.section
+                if step.section in there  # it may have been moved here since
+                else current_name(step.section, dict(moves).get)
+                for step in whole.steps
+            }
+            for old, new in whole.moves:
+                if (old, new) not in moves:
+                    self._rows.ask(conn, "add_move", old=old, new=new)
+            last = self._add_steps(conn, whole, named, there)
+            for section, come in whole.overviews.items():
+                name = named[section]
+                text = joined(there[name], come) if name in there else ""
+                if name in there and text != there[name][-1]:
+                    self._add_version(conn, name, come[-1], entry_id="", after=last)
+                    if text != come[-1]:
+                        self._add_version(conn, name, text, entry_id="", after=last)
+            if whole.mark:
+                self._rows.ask(conn, "note_taken_over", key=whole.mark, at=self._clock())
+
+    def _add_steps(
+        self,
+        conn: Connection,
+        whole: WholeNotebook,
+        named: Mapping[str, str],
+        there: Mapping[str, Sequence[str]],
+    ) -> int:
+        """Add the entries that are not known, and the overviews of new sections; the last place.
+
+        named: what sections are called here; there: those that there are.
+        """
+        ids = [entry.id for entry in whole.entries]
+        known = self._known(conn, ids)
+        if not whole.mark:  # what was deleted may come back with an export
+            known = {line.id for line in self._lines(conn, "of_ids", ids=Texts(ids))}
+        new = {entry.id: entry for entry in whole.entries if entry.id not in known}
+        places = self._add_entries(
+            conn, [replace(entry, section=named[entry.section]) for entry in new.values()]
+        )
+        ((last,),) = self._ask(conn, "last_place")
+        versions = []
+        after = last if not places else min(places.values()) - 1
+        for step in whole.steps:
+            if isinstance(step, NotebookEntry):
+                after = places.get(step.id, after)
+            elif named[step.section] not in there:
+                came_with = step.entry_id if step.entry_id in new else ""
+                versions.append(
+                    (replace(step, section=named[step.section], entry_id=came_with), after)
+                )
+        self._add_past(conn, versions)
+        return int(last)
+
+    def _add_entries(self, conn: Connection, entries: Sequence[NotebookEntry]) -> dict[str, int]:
+        """Add entries with their ends, many at once; the place of each, by its id."""
+        places: dict[str, int] = {}
+        for some in _batches(entries):
+            added = self._rows.add(conn, [*map(_row_of, some)])
+            places |= {x.id: y for x, y in zip(some, added, strict=True) if y is not None}
+            with conn.pipeline():
+                for entry in some:
+                    if entry.expires is not None and entry.id in places:
+                        self._rows.ask(conn, "put_end", id=entry.id, expires=entry.expires)
+        return places
+
+    def _add_past(self, conn: Connection, versions: Sequence[tuple[PastOverview, int]]) -> None:
+        """Add what overviews of new sections were, each with the place its writer could read."""
+        numbers: dict[str, int] = {}
+        for some in _batches(versions):
+            with conn.pipeline():
+                for past, after in some:
+                    number = numbers[past.section] = numbers.get(past.section, 0) + 1
+                    given = {"section": past.section, "id": past.entry_id, "after": after}
+                    given |= {"number": number, "at": past.at, **_overview_columns(past.text)}
+                    self._rows.ask(conn, "put_version", **given)
+
+    def _texts(self, conn: Connection, section: str) -> list[str]:
+        """What an overview was, the last as it is now."""
+        return [body for _, body, *_ in reversed(self._ask(conn, "versions", section=section))]
+
+    def find_known(self, entry_ids: Sequence[str]) -> set[str]:
+        """Those of these ids whose entries are there, or were deleted; see the port."""
+        with self._rows.reading() as conn:
+            return self._known(conn, entry_ids)
+
+    def _known(self, conn: Connection, entry_ids: Sequence[str]) -> set[str]:
+        return {known for (known,) in self._ask(conn, "known", ids=Texts(entry_ids))}
+
     def _set_end(self, conn: Connection, message: CommitMessage) -> None:
         if (found := set_end_of(message)) is not None:
             entry_id, expires = found
             if expires is None:
                 self._rows.ask(conn, "drop_end", id=entry_id)
+                self._rows.ask(conn, "drop_no_end", id=entry_id)
             else:
                 self._rows.ask(conn, "put_end", id=entry_id, expires=expires)
             self._rows.ask(conn, "note_end", id=entry_id)
@@ -415,7 +533,7 @@ class NotebookPostgres:
     def _sections(self, conn: Connection) -> list[str]:
         return [name for (name,) in self._ask(conn, "sections")]
 
-    def _counts(self, conn: Connection, section: str) -> dict[str, tuple[int, datetime]]:
+    def _counts(self, conn: Connection, section: str) -> dict[str, tuple[int, datetime | None]]:
         """How many entries a section has that have not expired; nothing where it never had one."""
         rows = self._ask(conn, "counts", section=section)
         return {name: (count - over, at) for name, count, over, at in rows}
@@ -425,28 +543,41 @@ class NotebookPostgres:
         return current_name(section, moved.get)
 
     def _find_entry(self, conn: Connection, entry_id: str) -> NotebookEntry | None:
-        rows = self._ask(conn, "whole", id=entry_id)
+        rows = self._ask(conn, "whole", "of_id", id=entry_id)
         return _entry(rows[0]) if rows else None
 
     def _lines(self, conn: Connection, *rest: str, **asked: object) -> list[EntryLine]:
         return [*map(_line, self._ask(conn, "line", *rest, **asked))]
 
     def _placed(self, conn: Connection, *rest: str, **asked: object) -> list[PlacedEntry]:
-        rows = self._ask(conn, "with_former", "shown", *rest, **asked)
+        rows = self._ask(conn, "whole", "shown", *rest, **asked)
+        entries = [_entry(row) for row in rows]
+        formers = {entry.supersedes for entry in entries if entry.supersedes}
+        with conn.pipeline() if formers else nullcontext():
+            found = {x: self._rows.ask(conn, "line", "shown", "held_before", id=x) for x in formers}
+        names = {x: [_line(row) for row in each.fetchall()] for x, each in found.items()}
         return [
-            PlacedEntry(entry=_entry(row), place=place, former=former or "")
-            for *row, place, former in rows
+            PlacedEntry(
+                entry=entry,
+                place=row[-1],
+                former="".join(_target(x.section, x.id) for x in names.get(entry.supersedes, ())),
+            )
+            for entry, row in zip(entries, rows, strict=True)
         ]
 
     def _ask(self, conn: Connection, *names: str, **asked: object) -> list[tuple[Any, ...]]:
         return self._rows.ask(conn, *names, **asked).fetchall()
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def _writing(self, deadline_s: float | None = None) -> Iterator[Connection]:
         """A transaction of the only one who writes to this notebook now."""
-        with self._rows.writing() as conn:
+        with self._rows.writing(deadline_s=deadline_s) as conn:
             self._rows.lock(conn)
             yield conn
+
+
+def _batches(things: Sequence[_Thing]) -> Iterator[Sequence[_Thing]]:
+    return (things[begin : begin + _AT_ONCE] for begin in range(0, len(things), _AT_ONCE))
 
 
 def _row_of(entry: NotebookEntry) -> EntryRow:
@@ -479,7 +610,7 @@ def _overview_columns(text: str) -> dict[str, object]:
 
 
 def _entry(row: Sequence[Any]) -> NotebookEntry:
-    entry_id, section, at, more, expires, written, body, supersedes = row
+    entry_id, section, at, more, expires, written, body, supersedes, _ = row
     return NotebookEntry(
         section=section,
         id=entry_id,

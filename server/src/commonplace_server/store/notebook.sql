@@ -26,11 +26,11 @@ AND e.scope = ANY (%(sections)s::text[]) AND starts_with(e.more::json ->> 'hash'
 ORDER BY e.place LIMIT 50;
 
 -- name: whole
--- An entry, also where it has expired.
-SELECT e.id, e.scope, e.at, e.more, t.expires_at, e.written_at, e.body, e.supersedes
+-- Entries whole, with their place, whether or not they have expired.
+SELECT e.id, e.scope, e.at, e.more, t.expires_at, e.written_at, e.body, e.supersedes, e.place
 FROM cp_entries AS e LEFT JOIN wb_times AS t
     ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.scope || '#' || e.id
-WHERE e.user_id = %(owner)s AND e.journal = 'notebook' AND e.id = %(id)s;
+WHERE e.user_id = %(owner)s AND e.journal = 'notebook';
 
 -- name: of_refs
 -- Appended to a reading: those of some `section#id`, by their ids and names.
@@ -39,29 +39,6 @@ AND e.id = ANY (%(ids)s::text[]) AND e.scope || '#' || e.id = ANY (%(names)s::te
 -- name: next_places
 -- Appended to a reading: the first of those after a place.
 AND e.place > %(after)s ORDER BY e.place LIMIT %(limit)s;
-
--- name: with_former
--- An entry whole, with its place and `section#id` of what it replaced; where that has expired, of the one whose
--- place that had taken, and so on.
-SELECT e.id, e.scope, e.at, e.more, t.expires_at, e.written_at, e.body, e.supersedes, e.place, former.name
-FROM cp_entries AS e LEFT JOIN wb_times AS t
-    ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.scope || '#' || e.id
-LEFT JOIN LATERAL (
-    WITH RECURSIVE before (id) AS (
-        SELECT e.supersedes WHERE e.supersedes <> ''
-        UNION
-        SELECT gone.supersedes FROM before
-        JOIN cp_entries AS gone ON gone.user_id = %(owner)s AND gone.journal = 'notebook' AND gone.id = before.id
-        JOIN wb_times AS ends ON ends.user_id = %(owner)s AND ends.kind = 'notebook'
-            AND ends.ref_id = gone.scope || '#' || gone.id AND ends.expires_at <= %(now)s::timestamptz
-        WHERE gone.supersedes <> '')
-    SELECT old.scope || '#' || old.id AS name FROM before
-    JOIN cp_entries AS old ON old.user_id = %(owner)s AND old.journal = 'notebook' AND old.id = before.id
-    WHERE NOT EXISTS (SELECT FROM wb_times AS ends WHERE ends.user_id = %(owner)s AND ends.kind = 'notebook'
-        AND ends.ref_id = old.scope || '#' || old.id AND ends.expires_at <= %(now)s::timestamptz)
-    ORDER BY old.place LIMIT 1
-) AS former ON true
-WHERE e.user_id = %(owner)s AND e.journal = 'notebook';
 
 -- name: held_before
 -- Appended to a reading: an entry; where it has expired, the one whose place it had taken, and so on.
@@ -126,8 +103,9 @@ WHERE o.user_id = %(owner)s AND o.links && %(targets)s::text[] AND NOT EXISTS (
 ) ORDER BY o.section;
 
 -- name: counts
--- How many entries each section ever had, how many of them have expired, and when the newest was.
-SELECT e.scope, count(*), count(*) FILTER (WHERE t.expires_at <= %(now)s::timestamptz), max(e.at)
+-- How many entries each section ever had, how many of them have expired, and when the newest of the others was.
+SELECT e.scope, count(*), count(*) FILTER (WHERE t.expires_at <= %(now)s::timestamptz),
+    max(e.at) FILTER (WHERE NOT coalesce(t.expires_at <= %(now)s::timestamptz, false))
 FROM cp_entries AS e LEFT JOIN wb_times AS t
     ON t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.scope || '#' || e.id
 WHERE e.user_id = %(owner)s AND e.journal = 'notebook'
@@ -177,6 +155,11 @@ DELETE FROM cp_overviews WHERE user_id = %(owner)s AND section = %(section)s RET
 UPDATE cp_overviews SET body = %(body)s, version = %(version)s, links = %(links)s::text[]
 WHERE user_id = %(owner)s AND section = %(section)s AND number = %(number)s;
 
+-- name: whole_versions
+-- What overviews are and were, each with the place of the newest entry that its writer could read.
+SELECT section, body, written_at, entry_id, after, number FROM cp_overviews WHERE user_id = %(owner)s
+ORDER BY after, section, number;
+
 -- name: add_version
 -- A new version of the overview of a section, which is the current one from now on.
 INSERT INTO cp_overviews (
@@ -186,6 +169,14 @@ INSERT INTO cp_overviews (
         SELECT coalesce(max(number), 0) + 1 FROM cp_overviews
         WHERE user_id = %(owner)s AND section = %(section)s
     ), %(version)s, %(body)s, %(links)s::text[], %(id)s, %(after)s, %(at)s
+);
+
+-- name: put_version
+-- A version of the overview of a section that was not there.
+INSERT INTO cp_overviews (
+    user_id, section, number, version, body, links, entry_id, after, written_at
+) VALUES (
+    %(owner)s, %(section)s, %(number)s, %(version)s, %(body)s, %(links)s::text[], %(id)s, %(after)s, %(at)s
 );
 
 -- name: last_place
@@ -204,6 +195,13 @@ ON CONFLICT (user_id, kind, ref_id) DO UPDATE SET expires_at = excluded.expires_
 UPDATE wb_times AS t SET expires_at = NULL FROM cp_entries AS e
 WHERE e.user_id = %(owner)s AND e.journal = 'notebook' AND e.id = %(id)s
     AND t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.scope || '#' || e.id;
+
+-- name: drop_no_end
+-- Of what never expires, and was replaced by nothing that is gone, nothing is noted.
+DELETE FROM wb_times AS t USING cp_entries AS e
+WHERE e.user_id = %(owner)s AND e.journal = 'notebook' AND e.id = %(id)s
+    AND t.user_id = e.user_id AND t.kind = e.journal AND t.ref_id = e.scope || '#' || e.id
+    AND t.expires_at IS NULL AND t.replaced_at IS NULL;
 
 -- name: note_end
 -- An entry whose end is set, and what took its place or that of one after it, are filed once more: some may be
@@ -300,3 +298,21 @@ WHERE gone.user_id = %(owner)s AND gone.journal = 'notebook' AND gone.id = %(id)
 -- name: unname
 -- No version of an overview names it as the entry that it came with.
 UPDATE cp_overviews SET entry_id = '' WHERE user_id = %(owner)s AND entry_id = %(id)s;
+
+-- name: known
+-- Those of some ids whose entries are there, or were deleted.
+SELECT id FROM cp_entries
+WHERE user_id = %(owner)s AND journal = 'notebook' AND id = ANY (%(ids)s::text[])
+UNION
+SELECT split_part(ref_id, '#', 2) FROM wb_outbox
+WHERE user_id = %(owner)s AND kind = 'notebook' AND gone
+    AND split_part(ref_id, '#', 2) = ANY (%(ids)s::text[]);
+
+-- name: taken_over
+-- Whether a repository was moved here as it was at a commit.
+SELECT key FROM cp_keys
+WHERE user_id = %(owner)s AND journal = 'notebook' AND key = %(key)s;
+
+-- name: note_taken_over
+-- It was.
+INSERT INTO cp_keys (user_id, journal, key, ids, at) VALUES (%(owner)s, 'notebook', %(key)s, '{}', %(at)s);

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.shared import SharedNotebook
     from commonplace.search.filing.filing import Filing
     from commonplace.search.filing.port import FilingPort
+    from commonplace.search.finder import Finder
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.notebook.ends import NotebookEnds
     from commonplace.verbs.notebook.service import NotebookService
@@ -53,13 +54,20 @@ class NotebookWiring:
 
     @locked_cached_property
     def shared(self) -> SharedNotebook:
-        """The notebook of this owner in the database. Raises: Unavailable."""
+        """The notebook of this owner in the database.
+
+        A repository from the time before the database moves into it. Raises: Unavailable, Conflict.
+        """
         from commonplace.journals.notebook.shared import SharedNotebook
 
         context, settings = self._context, self._context.settings
         store = shared_of(context.shared).notebook_of(
             settings.owner, context.clock, settings.notebook.author
         )
+        if may_exist(self.repository.folder.parent):
+            from commonplace.journals.notebook.moving import move_notebook
+
+            move_notebook(self.repository, store, unfile=self._unfile)
         return SharedNotebook(
             store,
             owner=settings.owner,
@@ -68,11 +76,24 @@ class NotebookWiring:
             screen=context.shared.screen,
         )
 
+    def _unfile(self) -> None:
+        """Take what lay in the repository out of the index on this machine."""
+        context = self._context
+        context.drop_from_index([*context.index.known().stamps(f"{self.name}:")])
+
     @locked_cached_property
     def shared_stack(self) -> SearchStack[FilingPort] | None:
         """What files and finds its texts in the database; None where they lie in a repository."""
         context = self._context
         return shared_of(context.shared).of_owner(context) if self.is_shared else None
+
+    @locked_cached_property
+    def finder(self) -> Finder:
+        """What searches the index that holds it."""
+        stack = self.shared_stack
+        if stack is None:
+            return self._context.finder
+        return self._context.finder_over(stack.index, stack.filing)
 
     @locked_cached_property
     def repository(self) -> NotebookJournal:
@@ -113,8 +134,7 @@ class NotebookWiring:
         filing, finder = context.service_filing, at_first_use(lambda: context.two_question_finder)
         if stack := self.shared_stack:
             filing = cast("Filing", context.observed(lambda: stack.filing))
-            over = context.finder_over(stack.index, stack.filing)
-            finder = TwoQuestionFinder(finder=over, encoder=context.encoder)
+            finder = TwoQuestionFinder(finder=self.finder, encoder=context.encoder)
         return NotebookService(
             notebook=self.journal,
             filing=lambda: filing,
@@ -178,8 +198,11 @@ class NotebookWiring:
     def portable(self) -> Portable | None:
         """What exports and imports the journal."""
         from commonplace.journals.notebook.portable import PortableNotebook
+        from commonplace.journals.notebook.shared_portable import PortableSharedNotebook
 
-        return None if self.is_shared else PortableNotebook(self.repository)
+        if self.is_shared:
+            return PortableSharedNotebook(self.shared, self.repository.folder)
+        return PortableNotebook(self.repository)
 
     def sources(self) -> Sequence[Source]:
         """What the index on this machine follows; one in a database has an outbox."""

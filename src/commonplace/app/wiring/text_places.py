@@ -436,6 +436,17 @@ PLACES: tuple[TextPlace, ...] = (
         export=True,
     ),
     TextPlace(
+        name="notebook on Postgres",
+        where="the database that `database.url` names",
+        holds="sections and entries of all served users, what overviews were, words and vectors",
+        paths=lambda _owner: (),
+        journal="notebook",
+        erased="deleting the entry; `forget`, also from what overviews were, and with"
+        " `--rewrite-history` from what they are",
+        writers=(),
+        export=True,
+    ),
+    TextPlace(
         name="transcripts",
         where="`users/me/transcripts`",
         holds="messages of sessions, and their catalog",

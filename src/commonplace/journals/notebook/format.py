@@ -273,7 +273,7 @@ def set_end_message(section: str, entry_id: str, expires: datetime | None) -> Co
         text="",
         section=section,
         verb="expire",
-        expires=_rendered(expires) if expires else NEVER,
+        expires=rendered_instant(expires) if expires else NEVER,
         expires_entry=entry_id,
     )
 
@@ -365,8 +365,8 @@ def entry_message(
         entry_id=entry_id,
         section=section,
         supersedes=supersedes,
-        written=_rendered(written) if written else "",
-        expires=_rendered(expires) if expires else "",
+        written=rendered_instant(written) if written else "",
+        expires=rendered_instant(expires) if expires else "",
     )
 
 
@@ -386,7 +386,8 @@ def _end(text: str) -> datetime | None:
     return None if at is None else min(max(at, _FIRST_END), _LAST_END)
 
 
-def _rendered(at: datetime) -> str:
+def rendered_instant(at: datetime) -> str:
+    """An instant as a trailer names it."""
     return at.astimezone(UTC).isoformat(timespec="seconds")
 
 

@@ -366,7 +366,7 @@ class Ledger:
         return next(iter(before), None), next(iter(after), None)
 
     def section_counts(self) -> dict[str, SectionCount]:
-        """Each section that ever had an entry."""
+        """Each section that has an entry which has not expired."""
         rows = self.ask("section_counts")
         return {section: SectionCount(count, _instant(newest)) for section, count, newest in rows}
 

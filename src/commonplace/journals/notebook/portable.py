@@ -132,9 +132,9 @@ class PortableNotebook:
         for commit in read_commits(find_repository(self._folder), since):
             end = self._end_of(commit)
             if end is not None and end <= self._notebook.clock():
-                yield _item_of(replace(commit, message=_EXPIRED), refs)
+                yield item_of(replace(commit, message=_EXPIRED), refs)
             else:
-                yield replace(_item_of(commit, refs), expires=end)
+                yield replace(item_of(commit, refs), expires=end)
 
     def _end_of(self, commit: WholeCommit) -> datetime | None:
         """When the entry of a commit expires, as the ledger knows it, or the commit itself."""
@@ -154,18 +154,18 @@ class PortableNotebook:
 
     def check_item(self, item: PortableStep) -> None:
         """See `Portable.check_item`."""
-        check_commit(_commit_of(item))
+        check_commit(commit_of(item))
 
     def import_items(self, items: Iterator[PortableStep], noting: NotesImport = NOT_NOTED) -> int:
         """See `Portable.import_items`; the notebook is written whole, or not at all."""
-        commits = map(_commit_of, items)
+        commits = map(commit_of, items)
         first = next(commits, None)
         if first is None:
             return 0
         if not self.is_empty():
             return self._refuse_another(first, commits)
         self._notebook.close()
-        temporary = _temporary_of(self._folder)
+        temporary = temporary_of(self._folder)
         empty = temporary.with_suffix(".empty")
         for folder in (temporary, empty):  # of an import that was killed
             shutil.rmtree(folder, ignore_errors=True)
@@ -200,7 +200,7 @@ class PortableNotebook:
         return 0
 
 
-def _item_of(commit: WholeCommit, refs: dict[str, str]) -> PortableStep:
+def item_of(commit: WholeCommit, refs: dict[str, str]) -> PortableStep:
     """A commit as an item; refs: of the entries so far, by their ids."""
     said = parse_message(commit.message)
     ref = f"{JOURNAL}:@{commit.commit}"
@@ -215,11 +215,12 @@ def _item_of(commit: WholeCommit, refs: dict[str, str]) -> PortableStep:
     )
 
 
-def _commit_of(item: PortableStep) -> WholeCommit:
+def commit_of(item: PortableStep) -> WholeCommit:
+    """An item as a commit."""
     return WholeCommit(**{name: getattr(item, name) for name in _FIELDS})
 
 
-def _temporary_of(folder: Path) -> Path:
+def temporary_of(folder: Path) -> Path:
     """Where a notebook lies that is not there yet, or not any more."""
     return folder.with_name(f"{folder.name}.importing")
 
@@ -245,7 +246,7 @@ def find_whole(folder: Path) -> str:
 def take_out(notebook: NotebookJournal) -> None:
     """Move a notebook out of its folder, in one step."""
     notebook.close()
-    temporary = _temporary_of(notebook.folder)
+    temporary = temporary_of(notebook.folder)
     shutil.rmtree(temporary, ignore_errors=True)
     with translated(notebook.folder):
         os.rename(notebook.folder, temporary)
@@ -257,7 +258,7 @@ def finish_taking_out(notebook: NotebookJournal) -> None:
     if not is_repository(notebook.folder):
         init_repository(notebook.folder)
     notebook.ledger.clear()
-    temporary = _temporary_of(notebook.folder)
+    temporary = temporary_of(notebook.folder)
     with translated(temporary):
         if os.path.isdir(temporary):
             shutil.rmtree(temporary)

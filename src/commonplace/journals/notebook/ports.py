@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         SectionMoves,
         WrittenEntry,
     )
+    from commonplace.journals.notebook.whole import WholeNotebook
 
 
 class PlacedEntry(Struct, frozen=True, kw_only=True):
@@ -105,7 +106,7 @@ class NotebookStore(WritesNotebook, Protocol):
         ...
 
     def section_counts(self) -> dict[str, SectionCount]:
-        """Each section that ever had an entry."""
+        """Each section that has an entry which has not expired."""
         ...
 
     def read_overviews(self, sections: Sequence[str]) -> dict[str, str]:
@@ -210,4 +211,21 @@ class NotebookStore(WritesNotebook, Protocol):
             cut: Takes the text out of what every other overview was before.
             current: Whether out of what it is now, too.
         """
+        ...
+
+    def read_whole(self) -> WholeNotebook:
+        """All of it but what has expired, without a mark."""
+        ...
+
+    def take_over(self, whole: WholeNotebook) -> None:
+        """Add all of a notebook that lay elsewhere, in one transaction.
+
+        What is known by its id stays as it is; where there is a mark, also away. Of a section that
+        is there too the overview holds what both said. What has the mark of one that was taken over
+        adds nothing.
+        """
+        ...
+
+    def find_known(self, entry_ids: Sequence[str]) -> set[str]:
+        """Those of these ids whose entries are there, or were deleted there."""
         ...

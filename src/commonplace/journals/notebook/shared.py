@@ -33,13 +33,19 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Doc, Replacement
     from commonplace.journals.notebook.format import NotebookEntry
-    from commonplace.journals.notebook.ports import NotebookStore, PlacedEntry, WritesNotebook
+    from commonplace.journals.notebook.ports import (
+        DatedOverview,
+        NotebookStore,
+        PlacedEntry,
+        WritesNotebook,
+    )
     from commonplace.journals.notebook.sections import (
         Backlinks,
         OverviewVersion,
         Section,
         TocNode,
     )
+    from commonplace.journals.notebook.whole import WholeNotebook
 
 _AT_ONCE = 200
 _MARK = re.compile(r"[0-9a-f][0-9a-f-]{3,63}")
@@ -175,6 +181,10 @@ class SharedNotebook(NotebookActs):
         """The overviews of those of these sections that there are, by name."""
         return self._store.read_overviews(sections)
 
+    def list_overviews(self) -> list[DatedOverview]:
+        """Every overview as it is now, blank ones too, by section."""
+        return self._store.read_dated(None)
+
     def toc(self, section: str = "", *, depth: int = 1) -> tuple[TocNode, ...]:
         """What lies below a section, or below the root, by name; so many levels of it."""
         check_depth(depth)
@@ -257,6 +267,14 @@ class SharedNotebook(NotebookActs):
                 yield doc_of_overview(
                     each.section, each.text, at=each.at, written=each.written, zone=self.zone
                 )
+
+    def read_whole(self) -> WholeNotebook:
+        """All of it but what has expired."""
+        return self._store.read_whole()
+
+    def take_over(self, whole: WholeNotebook) -> None:
+        """Add all of a notebook that lay elsewhere; see the port."""
+        self._store.take_over(whole)
 
     def drop_context(self, address: SectionAddress) -> None:
         """Take the work context out of an entry, for good."""

@@ -520,7 +520,9 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         if len(moves.pairs) > _MOST_NAMED:
             lines.append(f"And {len(moves.pairs) - _MOST_NAMED} more below them.")
         moved = [{"old": before, "new": after} for before, after in moves.pairs]
-        notes = (*moves.notes, *self.filing().sweep())
+        filing = self.filing()
+        left = filing.refresh(_FILING_S) if self.is_shared else filing.sweep()
+        notes = (*moves.notes, *left)
         return answer_of(lines, {"old": old, "new": new, "moved": moved}, notes)
 
     def sync(self, *, remote: str, accept_loss: bool = False) -> Answer:
