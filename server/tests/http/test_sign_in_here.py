@@ -17,7 +17,7 @@ from server.tests.http.document_server import ADDRESS as DOCUMENT
 from server.tests.http.document_server import DocumentServer, send_json
 from server.tests.http_world import HttpServer, token_for
 from tests.doors.npm import MODULES, PROGRAMS, needs_npm
-from tests.doors.terminal import facts
+from tests.doors.terminal import facts, run
 from tests.patience import PATIENCE_S
 
 from commonplace_server.scope import STRUCTURED_HEADER
@@ -146,3 +146,21 @@ class TestInTypeScript:
         got = signs_in_by_script(f"{world.address}/mcp", Person(text), DOCUMENT)
         assert (got["opened"], got["renewed"], got["client"]) == ([True, True], True, DOCUMENT)
         assert len(site.came) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "own name"),
+        ({"ADDRESS": "http://memory.example.org"}, "own name"),
+        ({"ADDRESS": "https://example.org/memory"}, "own name"),
+        ({"ADDRESS": "https://a.example", "ISSUER": "https://id.example"}, "one place"),
+    ],
+)
+def test_a_server_where_nobody_could_sign_in_does_not_start(given, said):
+    """It says what is missing, before it listens."""
+    environ = {f"COMMONPLACE_SERVE_{name}": value for name, value in given.items()}
+    environ["COMMONPLACE_SERVE_SIGN_IN"] = "true"
+    done = run("serve", "--http", "127.0.0.1:0", env=environ)
+    assert done.exit_code != 0
+    assert said in done.output
