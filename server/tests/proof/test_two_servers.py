@@ -86,7 +86,7 @@ def test_each_verb_of_one_is_seen_by_the_other_at_once(request, servers):
     with Caller(first.base, token := token_of("ann")) as one, Caller(second.base, token) as two:
         for row, a, b in ((x, *pair) for x in ROWS for pair in ((one, two), (two, one))):
             for number, write in enumerate(row.writes):
-                word = f"quokka{number}{'ab'[a is two]}z"
+                word = f"quokka{row.name}{number}{'ab'[a is two]}z"
                 given = {"AT": f"2025-03-04 14:05:{number:02}", "KEY": word}
                 ref = a.done(filled(write, TEXT=f"the {word} gate", **given)).ref
                 if "AT" not in write[1].values():
