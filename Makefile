@@ -8,8 +8,8 @@ OTHER_WEIGHTS := $(VENV)/.other-weights
 CHROMA := $(VENV)/.chroma
 BROWSER := $(VENV)/.browser
 RELEASE := $(VENV)/.release
-# Programs whose files are imported, for the long tests alone: each in an environment of its own.
-IMPORTED := $(patsubst %,.tools/%/ready,jrnl basic-memory mcp-memory-service)
+# Programs for the long tests alone, whose files are imported, and Patroni: each in an environment of its own.
+IMPORTED := $(patsubst %,.tools/%/ready,jrnl basic-memory mcp-memory-service patroni)
 # With uv where there is one, which is faster; else with the pip of the folder.
 UV := $(shell command -v uv 2>/dev/null)
 PIP := $(if $(UV),$(UV) pip,$(BIN)/python -m pip --disable-pip-version-check)
@@ -153,6 +153,8 @@ $(CHROMA): $(READY) requirements/chroma.txt
 .tools/basic-memory/ready: PYTHON_OF_IT = $(shell for python in $(PYTHON) python3.14 python3.13 python3.12 $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.1[2-4].*/bin/python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && { echo $$python; break; }; done)
 .tools/jrnl/ready .tools/mcp-memory-service/ready: PYTHON_OF_IT = $(BIN)/python
+# Patroni is run by another user than root, who may not run a Python in root's home.
+.tools/patroni/ready: PYTHON_OF_IT = $(or $(wildcard /usr/bin/python3),$(BIN)/python)
 $(IMPORTED): .tools/%/ready: requirements/%.txt | $(READY)
 	rm -rf .tools/$*
 	mkdir -p .tools/$*
@@ -210,9 +212,9 @@ firefox:
 		|| echo "No Firefox is here: the pages are walked in Chromium alone."
 
 # What servers of one database stand behind; likewise.
-PROXIES := haproxy pgbouncer
+PROXIES := haproxy pgbouncer etcd-server
 proxies:
-	@PATH="$$PATH:/usr/sbin"; for each in $(PROXIES); do command -v $$each; done | wc -l | grep -qx $(words $(PROXIES)) \
+	@PATH="$$PATH:/usr/sbin"; for each in $(PROXIES:-server=); do command -v $$each; done | wc -l | grep -qx $(words $(PROXIES)) \
 		|| { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq $(PROXIES) >/dev/null; } \
 		|| echo "Without $(PROXIES) the tests of several servers are left out."
 
@@ -241,6 +243,7 @@ lock:
 	echo 'zensical<0.1' | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/site.txt
 	uv pip compile pyproject.toml server/pyproject.toml --extra dev $(PINNED) --no-emit-package commonplace-memory --no-emit-package commonplace-model-minilm --python-version 3.11 -o requirements/dev.txt
 	printf '%s\n' twine uv | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/release.txt
+	printf '%s\n' 'patroni[etcd3,psycopg3]' 'psycopg[binary]' | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/patroni.txt
 	echo jrnl | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/jrnl.txt
 	echo basic-memory | uv pip compile - $(PINNED) --python-version 3.12 $(call without,basic-memory) -o requirements/basic-memory.txt
 	@# A sqlite3 that may load extensions, which that of many Pythons may not.

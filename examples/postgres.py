@@ -63,6 +63,15 @@ class PostgresServer:
         self._data = self.folder / "data"
         self._is_durable = is_durable
 
+    @property
+    def user(self) -> int | None:
+        """The user id that it runs as; None for our own."""
+        return self._user
+
+    def programs(self) -> Path:
+        """Where its programs lie, which that user may run."""
+        return _programs(self.folder, self._user)
+
     def url(self, role: str = "postgres", database: str = "postgres") -> str:
         """An address of a database of this server."""
         return f"postgresql://{role}@/{database}?host={self.folder}"
@@ -146,7 +155,7 @@ class PostgresServer:
 
     def _run(self, program: str, *arguments: str, check: bool = True) -> None:
         done = subprocess.run(  # noqa: S603  a program of the wheel
-            [str(_programs(self.folder, self._user) / program), *arguments],
+            [str(self.programs() / program), *arguments],
             user=self._user,
             extra_groups=None if self._user is None else [],
             cwd=self.folder,

@@ -48,6 +48,30 @@ def test_from_an_empty_database_to_a_hit(env):
     assert memory(env, "delete", "todo", saved["ref"], "--user", "bob", "--yes").exit_code == 3
 
 
+def test_a_check_says_what_would_be_applied_and_changes_nothing(env, empty_database):
+    """1 while anything would be, as a deployment asks; what a newer program made is refused by name."""
+    asked = memory(env, "migrate", "--check")
+    assert asked.exit_code == 1
+    assert empty_database.rows("SELECT to_regclass('applied_migrations')") == [(None,)]
+    pending = json.loads(asked.stdout)["pending"]
+    assert pending[0] == "records 0001 records"
+    assert json.loads(memory(env, "migrate").stdout)["applied"] == pending
+    whole = memory(env, "migrate", "--check")
+    assert (whole.exit_code, json.loads(whole.stdout)["pending"]) == (0, [])
+    empty_database.run("DELETE FROM applied_migrations WHERE series = 'records' AND number > 9")
+    assert json.loads(memory(env, "migrate", "--check").stdout)["pending"][0].startswith(
+        "records 0010"
+    )
+    empty_database.run(
+        "INSERT INTO applied_migrations (series, number, name) VALUES ('records', 99, 'x')"
+    )
+    for words in (["--check"], []):
+        refused = memory(env, "migrate", *words)
+        assert refused.exit_code == 1
+        assert "schema 99 of records" in refused.stderr
+        assert "newer commonplace" in refused.stderr
+
+
 def test_wrong_roles_are_refused(env):
     """The owner as the application, the application as the worker, nobody as the owner."""
     memory(env, "migrate")

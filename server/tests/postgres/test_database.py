@@ -10,9 +10,9 @@ from tests.patience import until
 
 from commonplace.core.errors import Conflict, Denied, Internal, Invalid, Lost, Unavailable
 from commonplace_server.postgres import migrate as postgres_migrate
+from commonplace_server.postgres.address import parse_address
 from commonplace_server.postgres.database import (
     Postgres,
-    parse_address,
     queries,
     refuse_unguarded,
     statement,
@@ -443,6 +443,15 @@ class TestErrors:
         found = ours(psycopg.errors.lookup(state)("secret row"), "The database x", "h")
         assert type(found) is error
         assert "secret" not in str(found)
+
+    def test_answers_out_of_step_end_the_connection(self, pool):
+        """As where a pooler dies: what comes later is no answer to what is asked next."""
+        with pytest.raises(Lost) as told, pool.owner_transaction("ann") as conn:
+            raise psycopg.InternalError("got no result from: secret row")
+        assert conn.closed
+        assert "secret" not in str(told.value)
+        assert told.value.hint
+        assert seen_by(pool, "ann") == []
 
     def test_a_role_or_a_database_that_is_not_there(self, postgres_url):
         """Each is told apart, with its next step."""

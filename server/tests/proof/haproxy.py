@@ -15,7 +15,7 @@ import pytest
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 # Nothing is tried again: whatever a server refuses reaches the client.
 _CONF = """
@@ -31,19 +31,52 @@ defaults
 frontend clients
     bind fd@{fd}
     default_backend servers
+    use_backend servers if {{ nbsrv(servers) gt 0 }}
+    # None is ready, as while the database is away: any that is alive says so in its own words.
+    default_backend alive
 backend servers
     balance roundrobin
     option httpchk GET /readyz
     http-check expect status 200
     default-server check inter 250ms fall 2 rise 1
 {servers}
+backend alive
+    balance roundrobin
+    option httpchk GET /healthz
+    default-server check inter 1s
+{servers}
+"""
+
+_TO_PRIMARY = """
+global
+    stats socket {folder}/stats
+defaults
+    mode tcp
+    timeout connect 2s
+    timeout client 300s
+    timeout server 300s
+    timeout check 2s
+listen servers
+    bind fd@{fd}
+    option httpchk GET /primary
+    http-check expect status 200
+    default-server check inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
+{servers}
 """
 
 
 class HaProxy:
-    """One address before servers at these ports. Close it."""
+    """One address before servers at these ports. Close it.
 
-    def __init__(self, ports: Sequence[int]) -> None:
+    Args:
+        ports: Of each server.
+        conf: What it does.
+        more: What else is set for a server, by its port.
+    """
+
+    def __init__(
+        self, ports: Sequence[int], *, conf: str = _CONF, more: Mapping[int, str] | None = None
+    ) -> None:
         program = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
         if program is None:
             pytest.skip("There is no haproxy.")
@@ -51,11 +84,12 @@ class HaProxy:
         with socket.socket() as opened:
             opened.bind(("127.0.0.1", 0))
             opened.listen()
-            self.url = f"http://127.0.0.1:{opened.getsockname()[1]}/mcp"
-            lines = [f"    server s{port} 127.0.0.1:{port}" for port in ports]
+            self.port = opened.getsockname()[1]
+            given = more or {}
+            lines = [f"    server s{x} 127.0.0.1:{x} {given.get(x, '')}" for x in ports]
             file = self._folder / "conf"
             file.write_text(
-                _CONF.format(folder=self._folder, fd=opened.fileno(), servers="\n".join(lines))
+                conf.format(folder=self._folder, fd=opened.fileno(), servers="\n".join(lines))
             )
             self._running = subprocess.Popen(
                 [program, "-db", "-f", str(file)],
@@ -64,6 +98,17 @@ class HaProxy:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
+
+    @classmethod
+    def to_primary(cls, nodes: Sequence[tuple[int, int]]) -> Self:
+        """One before Postgres servers, whose Patroni says at its port which is the primary."""
+        more = {port: f"port {rest}" for port, rest in nodes}
+        return cls([*more], conf=_TO_PRIMARY, more=more)
+
+    @property
+    def url(self) -> str:
+        """Where clients of MCP find it."""
+        return f"http://127.0.0.1:{self.port}/mcp"
 
     def sends_to(self, port: int) -> bool:
         """Whether it finds the server there ready."""
@@ -83,8 +128,9 @@ class HaProxy:
                 return ""
             asking.sendall(b"show stat\n")
             said = b"".join(iter(lambda: asking.recv(65536), b"")).decode()
-        rows = csv.DictReader(said.removeprefix("# ").splitlines())
-        return next(x[name] for x in rows if x["svname"] == f"s{port}")
+        rows = csv.DictReader(said.splitlines())
+        found = (x for x in rows if (x["# pxname"], x["svname"]) == ("servers", f"s{port}"))
+        return next(found)[name]
 
     def __enter__(self) -> Self:
         return self

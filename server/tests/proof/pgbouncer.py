@@ -15,8 +15,8 @@ from tests.patience import PATIENCE_S
 
 _CONF = """
 [databases]
-app = host={host} dbname={name} user=commonplace_app
-worker = host={host} dbname={name} user=commonplace_worker
+app = host={host} port={port} dbname={name} user=commonplace_app
+worker = host={host} port={port} dbname={name} user=commonplace_worker
 
 [pgbouncer]
 listen_addr =
@@ -27,6 +27,7 @@ pool_mode = transaction
 default_pool_size = 2
 max_client_conn = 200
 server_reset_query_always = 0
+server_login_retry = 1
 pidfile = {folder}/pid
 logfile = {folder}/log
 """
@@ -35,22 +36,27 @@ logfile = {folder}/log
 class PgBouncer:
     """Two sessions of the server for whoever comes. Close it."""
 
-    def __init__(self, *, host, name) -> None:
+    def __init__(self, *, host, name, port=5432) -> None:
         program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
         if program is None:
             pytest.skip("There is no pgbouncer.")
         # Short, for a path of a socket, and below folders that the user it runs as may pass.
         self._folder = folder = Path(tempfile.mkdtemp(prefix="cp-pgb-", dir="/tmp"))
         folder.chmod(0o755)
-        (folder / "ini").write_text(_CONF.format(folder=folder, host=host, name=name))
+        (folder / "ini").write_text(_CONF.format(folder=folder, host=host, port=port, name=name))
         user = None
         if os.geteuid() == 0:  # it does not run as root
             user = pwd.getpwnam("nobody").pw_uid
             os.chown(folder, user, -1)
+        self._program, self._user = program, user
+        self.start()
+
+    def start(self) -> None:
+        """Have it run, at first or after it was killed."""
         self._running = subprocess.Popen(
-            [program, "-q", str(folder / "ini")],
-            user=user,
-            extra_groups=None if user is None else [],
+            [self._program, "-q", str(self._folder / "ini")],
+            user=self._user,
+            extra_groups=None if self._user is None else [],
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -69,6 +75,13 @@ class PgBouncer:
             app_url=f"postgresql://x@/app?{at}",
             worker_url=f"postgresql://x@/worker?{at}",
         )
+
+    def kill(self) -> None:
+        """End it at once, and each connection through it."""
+        self._running.kill()
+        self._running.wait(PATIENCE_S)
+        for left in ("pid", ".s.PGSQL.6432", ".s.PGSQL.6432.lock"):
+            (self._folder / left).unlink(missing_ok=True)
 
     def close(self) -> None:
         self._running.terminate()

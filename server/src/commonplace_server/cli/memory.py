@@ -20,18 +20,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_WHOLE = "The tables are as they should be."
+
+
 @click.command(short_help="Create or update the tables of Postgres.")
+@click.option("--check", is_flag=True, help="Say what would be applied; 1 where anything would.")
 @json_option
-def migrate(as_json: bool) -> None:
+def migrate(check: bool, as_json: bool) -> None:
     """Create or update the tables in the database of COMMONPLACE_DATABASE_ADMIN_URL."""
     from commonplace_server.wiring import schema
     from commonplace_server.wiring.nearest import update_nearest
 
+    if check:
+        pending = schema.list_pending(settings())
+        lines = [f"Would apply {name}." for name in pending] or [_WHOLE]
+        show(Answer(text="\n".join(lines), facts={"pending": pending}), as_json)
+        raise SystemExit(1 if pending else 0)
     done = schema.migrate(settings())
     owner = settings().database.admin_url
     assert owner is not None  # else the tables were not made
     made = update_nearest(owner)
-    lines = [f"Applied {name}." for name in done] or ["The tables are as they should be."]
+    lines = [f"Applied {name}." for name in done] or [_WHOLE]
     facts = {"applied": done, "indexes": made}
     show(Answer(text="\n".join([*lines, *made]), facts=facts), as_json)
 

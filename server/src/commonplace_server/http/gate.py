@@ -396,7 +396,13 @@ class Gate:
         except Refusal as exc:
             refusal = exc
         except CommonplaceError as exc:
-            refusal = Refusal(503, exc.code, "The server's tokens cannot be read.")
+            refusal = Refusal(
+                503,
+                exc.code,
+                "The server's tokens cannot be read.",
+                "Try again in a moment.",
+                Retry_After="1",
+            )
         except RateLimitExceeded as exc:
             self._metrics.count_refusal(exc.limit)
             refusal = Refusal(

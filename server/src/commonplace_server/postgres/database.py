@@ -18,21 +18,35 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import pq, sql
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from commonplace.core.errors import CommonplaceError, Denied, Internal, Invalid, Lost, Unavailable
 from commonplace.core.owner_folders import parse_owner
 from commonplace.db.queries import read_queries
-from commonplace_server.postgres.errors import MIGRATE_HINT, Late, TranslatedPostgres, ours
+from commonplace_server.postgres.address import PROBE_S, parse_address
+from commonplace_server.postgres.errors import (
+    MIGRATE_HINT,
+    Late,
+    TranslatedPostgres,
+    is_out_of_step,
+    ours,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from psycopg.abc import PQGen
 
-DEADLINE_S = 30.0
-"""The longest that a transaction may take, the server's answers included."""
+DEADLINE_S = 12.0
+"""The longest that a transaction may take, the server's answers included.
+
+A frozen server breaks no connection: who asks it is told so before another takes its place, which
+takes Patroni 20 s at the least.
+"""
+
+MOVING_S = 600.0
+"""The same for all of a user's entries of a journal, which are moved whole."""
 
 CONNECTIONS = 8
 
@@ -46,8 +60,6 @@ _TAKE_S = 6.0
 _TAKE_STEP_S = 2.0
 # A BEGIN is answered at once, unless the server is frozen or a proxy has no session left.
 _BEGIN_S = 6.0
-# libpq waits no shorter.
-_PROBE_S = 2
 _IDLE_S = 5.0
 _GRACE_S = 1.0
 _TICK_S = 0.1
@@ -58,16 +70,6 @@ _ROLES_HINT = (
     "Connect as commonplace_app, a worker as commonplace_worker; `commonplace memory migrate`"
     " makes both."
 )
-# A connection's own limits, unless the address has others.
-_CONNECTING = {
-    "connect_timeout": "5",
-    "keepalives_idle": "10",
-    "keepalives_interval": "5",
-    "keepalives_count": "3",
-    "tcp_user_timeout": "15000",
-    "application_name": "commonplace",
-    "client_encoding": "utf8",
-}
 
 
 def retried(ask: Callable[[], _Answer]) -> _Answer:
@@ -407,6 +409,8 @@ class Postgres:
                 self._commit(conn)
             except BaseException as exc:
                 self._is_away = self._is_away or isinstance(exc, Late)
+                if is_out_of_step(exc):
+                    conn.close()
                 _roll_back(conn)
                 raise
             finally:
@@ -436,6 +440,8 @@ class Postgres:
         raise AssertionError("unreachable")
 
     def _is_stale(self, exc: BaseException) -> bool:
+        if is_out_of_step(exc):
+            return True
         if isinstance(exc, Late) or not isinstance(exc, psycopg.OperationalError):
             return False
         return isinstance(ours(exc, self.name, self.place), Lost)
@@ -486,7 +492,7 @@ class Postgres:
 
     def _pool(self) -> ConnectionPool[Connection]:
         if self._made is None and not self._closed:
-            self._first_look(wait_s=_PROBE_S if self._is_away else None)
+            self._first_look(wait_s=PROBE_S if self._is_away else None)
         with self._lock:
             if self._closed:
                 raise Unavailable(
@@ -512,7 +518,7 @@ class Postgres:
     def _probe(self) -> None:
         """Look whether the server is back; full, it is: what the pool has may be used."""
         try:
-            self._first_look(wait_s=_PROBE_S)
+            self._first_look(wait_s=PROBE_S)
         except Lost:
             raise
         except Unavailable:
@@ -555,40 +561,11 @@ class Postgres:
             # One that refuses, having too many, is there.
             self._is_away = isinstance(exc, Lost)
             raise
-        self._is_away = False
-
-
-def parse_address(url: str) -> tuple[str, str, str]:
-    """What libpq connects by, the database's name for people, and its host.
-
-    Raises: Invalid.
-    """
-    try:
-        given = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
-        given = {}
-    if not given:
-        raise Invalid(
-            "The address of the database is not one that Postgres takes.",
-            hint="Use one like postgresql://role@host/name.",
-        ) from None
-    if _is_torn(url):
-        raise Invalid(
-            "The address of the database has a sign too many before or after its host.",
-            hint="Percent-encode the password: %40 for @, %2F for /.",
-        )
-    host = str(given.get("host") or "localhost")
-    called = f" {given['dbname']}" if given.get("dbname") else ""
-    return make_conninfo("", **{**_CONNECTING, **given}), f"The database{called}", host
-
-
-def _is_torn(url: str) -> bool:
-    """Whether libpq reads a part of the password as host or name: it has a bare @ or / in it."""
-    scheme, _, rest = url.partition("://")
-    if scheme not in {"postgresql", "postgres"}:
-        return False
-    before, at, after = rest.partition("?")[0].rpartition("@")
-    return after.count("/") > 1 or bool(at and {"@", "/"} & {*before})
+        with self._lock:
+            made, was_away, self._is_away = self._made, self._is_away, False
+        if was_away and made is not None:
+            # Those that idle may lead to one that is frozen: each would cost its BEGIN's time.
+            made.drain()
 
 
 def connect(conninfo: str, *, deadline_s: float = DEADLINE_S) -> Connection:

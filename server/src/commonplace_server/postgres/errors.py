@@ -120,11 +120,22 @@ def ours(exc: psycopg.Error | UnicodeError, name: str, place: str) -> Commonplac
             # Of a server's refusal of a session the driver tells no state: its words do.
             found = (state for state, words in _REFUSALS.items() if words.search(str(exc)))
             kind, what, hint = _of_state(next(found, "08006"))
+        case _ if is_out_of_step(exc):
+            kind, what, hint = _CLASSES["08"]
         case psycopg.DataError() | UnicodeError():
             kind, what, hint = _CLASSES["22"]
         case _:
             kind, what, hint = Internal, f"was asked wrongly: {type(exc).__name__}", ""
     return kind(f"{name} at {{place}} {what}.", hint=hint, place=place)
+
+
+def is_out_of_step(exc: BaseException) -> bool:
+    """Whether the driver itself says that what came is no answer to what was asked.
+
+    A pooler that died under the tests of failover left it without a result. The connection must be
+    closed: what comes later would be taken for the answer to another's question.
+    """
+    return isinstance(exc, psycopg.InternalError) and exc.sqlstate is None
 
 
 def _of_state(state: str) -> _Explained:

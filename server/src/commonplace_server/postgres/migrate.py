@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from psycopg.errors import LockNotAvailable
 
 from commonplace.core.errors import Denied, Unavailable
+from commonplace_server.postgres.address import parse_address
 from commonplace_server.postgres.database import (
     DEADLINE_S,
     connect,
-    parse_address,
     queries,
     statement,
 )
@@ -46,12 +46,28 @@ def migrate_postgres(url: str, series: Mapping[str, Sequence[Migration]]) -> lis
     with TranslatedPostgres(name, place), connect(conninfo) as conn:
         for each, migrations in series.items():
             done += [
-                f"{each} {migration.number:04} {migration.name}"
+                _label(each, migration)
                 for migration in migrations
                 if _applied(conn, name, each, migration)
             ]
         _compare(conn, name, series)
     return done
+
+
+def list_missing(url: str, series: Mapping[str, Sequence[Migration]]) -> list[str]:
+    """What `migrate_postgres` would apply, in order; changes nothing.
+
+    Raises: Unavailable, Denied; OtherSchema where the database is newer than this program.
+    """
+    conninfo, name, place = parse_address(url)
+    with TranslatedPostgres(name, place), connect(conninfo) as conn:
+        is_begun = _one(conn, "has_applied")
+        done = {x: _one(conn, "applied", series=x) if is_begun else 0 for x in series}
+        if any(done[each] > len(migrations) for each, migrations in series.items()):
+            _compare(conn, name, series)
+    return [
+        _label(each, x) for each, migrations in series.items() for x in migrations[done[each] :]
+    ]
 
 
 def refuse_other_schema(
@@ -105,6 +121,10 @@ def _compare(conn: Connection, name: str, series: Mapping[str, Sequence[Migratio
                 f"{name} is at schema {applied} of {each}; this program knows schema {known}.",
                 hint=hint,
             )
+
+
+def _label(series: str, migration: Migration) -> str:
+    return f"{series} {migration.number:04} {migration.name}"
 
 
 def _one(conn: Connection, query: str, **values: object) -> int:

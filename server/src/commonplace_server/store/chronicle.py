@@ -36,6 +36,7 @@ from commonplace.journals.chronicle.event import (
     written_apart,
 )
 from commonplace.journals.chronicle.times import SECOND_NS, from_instant, to_instant
+from commonplace_server.postgres.database import MOVING_S
 from commonplace_server.postgres.text_lists import Texts
 from commonplace_server.store.entries import EntryRow, EntryRows
 
@@ -151,7 +152,7 @@ class ChroniclePostgres:
 
     def add_all(self, drafts: Sequence[EventDraft], *, on_added: Callable[[Event], None]) -> int:
         """Write entries in one transaction, less those whose id is taken; see the port."""
-        with self._rows.writing() as conn:
+        with self._rows.writing(deadline_s=MOVING_S) as conn:
             places = self._rows.add(conn, [*map(_row_of, drafts)])
         added = [
             _event_of(_row_of(draft, place))

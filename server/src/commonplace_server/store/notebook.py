@@ -47,6 +47,7 @@ from commonplace.journals.notebook.sections import (
     pairs_to_move,
 )
 from commonplace.journals.notebook.whole import PastOverview, WholeNotebook, joined
+from commonplace_server.postgres.database import MOVING_S
 from commonplace_server.postgres.text_lists import Texts
 from commonplace_server.store.entries import EntryRow, EntryRows
 
@@ -63,8 +64,6 @@ _Thing = TypeVar("_Thing")
 
 _PAST_EVERY_ID = "g"
 _AT_ONCE = 500
-# As long as all of a notebook takes.
-_MOVING_S = 600.0
 # The times first: a line that goes takes those of its name along.
 _RENAMING = ("rename_times", "rename_entries", "rename_overviews", "add_move", "note_renamed")
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -383,7 +382,7 @@ class NotebookPostgres:
 
     def take_over(self, whole: WholeNotebook) -> None:
         """Add all of a notebook that lay elsewhere; see the port."""
-        with self._writing(deadline_s=_MOVING_S) as conn:
+        with self._writing(deadline_s=MOVING_S) as conn:
             if whole.mark and self._ask(conn, "taken_over", key=whole.mark):
                 return
             moves = self._ask(conn, "moves")

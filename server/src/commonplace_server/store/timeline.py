@@ -30,7 +30,7 @@ from commonplace.journals.timeline.entry import (
     ref_of,
     unpack_id,
 )
-from commonplace_server.postgres.database import statement
+from commonplace_server.postgres.database import MOVING_S, statement
 from commonplace_server.postgres.text_lists import Texts
 from commonplace_server.store.entries import EntryRows
 
@@ -59,7 +59,6 @@ _ENDS = {"": "-infinity", "~": "infinity"}
 """The bounds before and after every time, as the file and as Postgres name them."""
 
 _AT_ONCE = 500
-_MOVING_S = 600.0
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 
@@ -203,7 +202,7 @@ class TimelinePostgres:
 
     def taking_over(self) -> AbstractContextManager[PostgresRows]:
         """The same for as long as all of a timeline takes; see the port."""
-        return self._writing(_MOVING_S)
+        return self._writing(MOVING_S)
 
     @contextmanager
     def _writing(self, deadline_s: float | None) -> Iterator[PostgresRows]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError
 from commonplace_server.background import Background
 from commonplace_server.index.nearest import maintain_nearest
-from commonplace_server.postgres.database import connect, parse_address
+from commonplace_server.postgres.address import parse_address
+from commonplace_server.postgres.database import connect
 from commonplace_server.postgres.errors import TranslatedPostgres
 
 if TYPE_CHECKING:

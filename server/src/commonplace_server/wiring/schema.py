@@ -9,7 +9,11 @@ from commonplace.db.migrate import list_migrations
 from commonplace_server.index import index
 from commonplace_server.postgres import servers
 from commonplace_server.postgres.database import refuse_unguarded
-from commonplace_server.postgres.migrate import migrate_postgres, refuse_other_schema
+from commonplace_server.postgres.migrate import (
+    list_missing,
+    migrate_postgres,
+    refuse_other_schema,
+)
 from commonplace_server.records import store as records
 from commonplace_server.records.backlog import refuse_other_role
 from commonplace_server.state import tables as state
@@ -25,11 +29,20 @@ if TYPE_CHECKING:
 
 def migrate(settings: Settings) -> list[str]:
     """Make or renew the tables, as their owner; what was applied. Raises: Invalid, Denied."""
+    return migrate_postgres(_owner_of_tables(settings), list_series())
+
+
+def list_pending(settings: Settings) -> list[str]:
+    """What `migrate` would apply; changes nothing. Raises: Invalid, Unavailable."""
+    return list_missing(_owner_of_tables(settings), list_series())
+
+
+def _owner_of_tables(settings: Settings) -> str:
     if settings.database.admin_url is None:
         raise Invalid(
             "The owner of the database is not named.", hint="Set COMMONPLACE_DATABASE_ADMIN_URL."
         )
-    return migrate_postgres(settings.database.admin_url, list_series())
+    return settings.database.admin_url
 
 
 def list_series() -> Mapping[str, Sequence[Migration]]:

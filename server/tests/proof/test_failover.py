@@ -1,0 +1,263 @@
+"""Writes of every journal while nodes of the database die, freeze and change places.
+
+Two servers behind one haproxy: one names both nodes in its address, the other asks a PgBouncer,
+which asks an haproxy that knows the primary.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import random
+import signal
+import threading
+import time
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import pytest
+from server.tests.databases import SERIES
+from server.tests.http_world import HttpServer, token_for
+from server.tests.proof.cluster import TTL_S, Cluster
+from server.tests.proof.haproxy import HaProxy
+from server.tests.proof.journal_calls import ROWS, TOOLSETS, YEAR, Caller, filled
+from server.tests.proof.pgbouncer import PgBouncer
+from tests.patience import until
+
+from commonplace.config.settings import parse_setting
+from commonplace_server.postgres.migrate import migrate_postgres
+
+pytestmark = pytest.mark.long
+
+LOG = logging.getLogger(__name__)
+WRITTEN = tuple(row for row in ROWS if "AT" in row.writes[0][1].values())
+"""The journals whose entries are given their time, by which they are listed in the end."""
+
+USERS = ("ann", "bob", "cy")
+CALL_S = 25.0
+"""The longest that a call may take: less than half of what the official clients wait for."""
+
+BOUNDS = {
+    "switch over": 10.0,
+    "kill postgres": 10.0,
+    "kill the pooler": 10.0,
+    "kill": TTL_S + 5.0,
+    "freeze": TTL_S + 5.0,
+}
+"""Within how many seconds a write is answered again, by fault: the promise itself."""
+
+OF_ITSELF = "timeline:rollup_"
+"""How the refs begin of what the timeline makes by itself."""
+
+SAMPLE = ("switch over", "kill postgres", "freeze")
+
+
+class Outcome(NamedTuple):
+    """How a call ended."""
+
+    tool: str
+    began: float
+    ended: float
+    told: object
+
+    @property
+    def is_done(self):
+        return self.told.is_done
+
+
+class Writer(threading.Thread):
+    """A user who writes, edits and deletes in every journal; what is not done is asked again."""
+
+    def __init__(self, base, user):
+        super().__init__(daemon=True)
+        self._caller = Caller(base, token_for(user, toolsets=parse_setting("toolsets", TOOLSETS)))
+        self.user = user
+        self.stopping = threading.Event()
+        self.outcomes = []
+        self.kept = {}
+        self.gone = set()
+        self.error = None
+
+    def run(self):
+        try:
+            for number in itertools.count():
+                if self.stopping.is_set():
+                    return
+                self._turn(WRITTEN[number % len(WRITTEN)], number)
+        except BaseException as exc:  # noqa: BLE001  whatever it is, the test tells it
+            self.error = exc
+
+    def _turn(self, row, number):
+        text = f"the {self.user}z{number}n gate is open"
+        given = {"TEXT": text, "KEY": text, "AT": "2025-03-04 14:05"}
+        ref = self._surely(filled(row.writes[0], **given)).ref
+        assert ref not in self.kept
+        self.kept[ref] = text
+        if number % 3 == 0:
+            text = text.replace("open", "shut")
+            assert self._surely(("amend", {"ref": ref, "text": text})).ref == ref
+            self.kept[ref] = text
+        if number % 5 == 0:
+            del self.kept[ref]
+            self.gone.add(ref)
+            # Not found: it was done, and its answer lost.
+            self._surely(("amend", {"ref": ref, "delete": True}), may_be={404})
+
+    def _surely(self, call, may_be=frozenset()):
+        while True:
+            told = self._ask(call)
+            if told.is_done or told.status in may_be:
+                return told
+            assert told.facts["code"] == "unavailable", told
+            assert told.facts["hint"], told
+
+    def _ask(self, call):
+        began = time.monotonic()
+        told = self._caller.call(*call)
+        self.outcomes.append(Outcome(call[0], began, time.monotonic(), told))
+        return told
+
+    def end(self):
+        self.stopping.set()
+        self.join()
+        if self.error is not None:
+            raise self.error
+
+    def check(self):
+        """All that was acknowledged is there, once, as it was last told; nothing else is."""
+        with self._caller as caller:
+            for ref, text in self.kept.items():
+                assert text in caller.done(("open_ref", {"ref": ref})).facts["text"]
+            assert all(caller.call("open_ref", {"ref": x}).status == 404 for x in self.gone)
+            listed, start = [], 0
+            while start is not None:
+                asked = {"when": YEAR, "limit": 100, "start": start}
+                page = caller.done(("list_by_time", asked)).facts
+                listed += [x["ref"] for x in page["results"] if OF_ITSELF not in x["ref"]]
+                start = page["next_start"]
+        assert sorted(listed) == sorted(self.kept)
+
+
+@pytest.fixture
+def cluster():
+    """Two nodes, empty."""
+    made = Cluster()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def bouncer(cluster):
+    """A PgBouncer that is led to the primary."""
+    until(lambda: any(cluster.proxy.sends_to(x.port) for x in cluster.nodes), "a primary")
+    made = PgBouncer(host="127.0.0.1", port=cluster.proxy.port, name="postgres")
+    until(lambda: made.is_there, "the pgbouncer to answer")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def base(words_only, cluster, bouncer, monkeypatch):
+    """The address of what spreads calls over two servers."""
+    direct = cluster.database()
+    migrate_postgres(direct.admin_url, SERIES)
+    monkeypatch.setenv("COMMONPLACE_DATABASE_URL", direct.app_url)
+    monkeypatch.setenv("COMMONPLACE_SERVE_PER_SECOND", "100000")
+    pooled = bouncer.database(direct.admin_url).app_url
+    flags = ("--toolsets", TOOLSETS)
+    with (
+        HttpServer(*flags) as one,
+        HttpServer(*flags, COMMONPLACE_DATABASE_URL=pooled) as two,
+        HaProxy([one.port, two.port]) as proxy,
+    ):
+        for each in (one, two):
+            until(lambda x=each.port: proxy.sends_to(x), "both servers to be ready")
+        yield f"http://127.0.0.1:{proxy.port}"
+
+
+@contextmanager
+def broken(cluster, bouncer, fault):
+    """The cluster after a fault, which is mended at the end."""
+    node = cluster.primary()
+    match fault:
+        case "switch over":
+            node.switch_over()
+        case "kill postgres":
+            node.signal_postgres(signal.SIGKILL)
+        case "kill the pooler":
+            bouncer.kill()
+            bouncer.start()
+        case "kill":
+            node.signal(signal.SIGKILL)
+        case "freeze":
+            node.signal(signal.SIGSTOP)
+    yield
+    match fault:
+        case "kill":
+            node.start()
+        case "freeze":
+            node.signal(signal.SIGCONT)
+
+
+def answered_since(writers, at):
+    """Whether a call that began since is done, of anybody."""
+    return any(x.is_done and x.began >= at for each in writers for x in [*each.outcomes])
+
+
+def longest_gap(outcomes, since, until_):
+    """The longest time without a call that was done, in seconds, of any that ends in a time."""
+    ends = sorted(x.ended for x in outcomes if x.is_done)
+    pairs = itertools.pairwise(ends)
+    return max(after - before for before, after in pairs if after >= since and before <= until_)
+
+
+@pytest.mark.parametrize(
+    "faults", [SAMPLE, pytest.param((*BOUNDS,) * 10, marks=pytest.mark.whole)], ids=len
+)
+def test_nothing_acknowledged_is_lost_or_doubled(cluster, bouncer, base, counted, faults):
+    """Each call ends in time, with what to do; the next is answered within the fault's bound."""
+    writers = [Writer(base, user) for user in USERS]
+    for each in writers:
+        each.start()
+    times = []
+    for fault in random.Random(37).sample(faults, len(faults)):
+        began = time.monotonic()
+        until(lambda at=began: answered_since(writers, at), "a call before the fault")
+        at = time.monotonic()
+        with broken(cluster, bouncer, fault):
+            struck = time.monotonic()
+            until(lambda at=struck: answered_since(writers, at) or _failed(writers), "an answer")
+        until(lambda: cluster.is_whole or _failed(writers), "both nodes to be there")
+        times.append((fault, at, time.monotonic()))
+        if _failed(writers):
+            break
+    for each in writers:
+        each.end()
+    outcomes = [x for each in writers for x in each.outcomes]
+    gaps = [(fault, longest_gap(outcomes, *window)) for fault, *window in times]
+    report(gaps, outcomes)
+    for each in writers:
+        each.check()
+    assert max(x.ended - x.began for x in outcomes) < CALL_S
+    late = [(fault, gap) for fault, gap in gaps if gap > BOUNDS[fault]]
+    assert not late
+    counted("nodes of a database killed, frozen or switched under writes", len(faults))
+
+
+def _failed(writers):
+    return any(each.error for each in writers)
+
+
+def report(gaps, outcomes):
+    """Log what happened: `--log-cli-level=INFO` shows it."""
+    for fault in BOUNDS:
+        found = sorted(gap for name, gap in gaps if name == fault)
+        if found:
+            LOG.info(
+                "%s: %d, nothing done for %.1f to %.1f s", fault, len(found), found[0], found[-1]
+            )
+    took = sorted(x.ended - x.began for x in outcomes)
+    failed = [x for x in outcomes if not x.is_done]
+    slow = max((x.ended - x.began for x in failed), default=0)
+    asked = len(outcomes), len(failed), took[-1], slow
+    LOG.info("%d calls, %d not done; the longest %.1f s, of those %.1f", *asked)
