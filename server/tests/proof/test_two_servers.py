@@ -76,7 +76,7 @@ def shows(caller, row, word, ref):
 
 def _told(told):
     """What was answered, without the question."""
-    return str({**told.facts, "query": "", "message": ""}) if told.is_done else ""
+    return str({**told.facts, "query": "", "missing": ""}) if told.is_done else ""
 
 
 @pytest.mark.parametrize("servers", ["both", "apart"])
