@@ -13,6 +13,9 @@ STRUCTURED_HEADER = "commonplace-structured"
 API = "/api/v1"
 """What the paths of the API for programs that speak no MCP begin with."""
 
+TOOLS = f"{API}/tools/"
+"""What the path of a tool begins with there; its name is all that follows."""
+
 SESSION = "commonplace.session"
 """In the scope of an HTTP request: whose session it belongs to."""
 
@@ -30,3 +33,8 @@ AUTHORIZATION = ("/.well-known/oauth-authorization-server", "/token", "/register
 def is_api(scope: Mapping[str, Any]) -> bool:
     """Whether a request over HTTP is one of the API."""
     return bool(scope["path"].startswith(f"{API}/"))
+
+
+def tool_at(path: str) -> str:
+    """The name of the tool that a path of the API calls; empty where it calls none."""
+    return path.removeprefix(TOOLS) if path.startswith(TOOLS) else ""

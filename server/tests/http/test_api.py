@@ -63,6 +63,7 @@ def test_a_program_writes_finds_and_opens(api):
         ("open_ref", {"ref": "chronicle:nothing"}, 404, "not_found"),
         ("no_such_tool", {}, 404, "not_found"),
         ("process_thoughts", {"feelings": "Fine."}, 403, "denied"),
+        ("..%2Fprocess_thoughts", {"feelings": "Fine."}, 404, "not_found"),
         ("", {}, 404, "not_found"),
     ],
 )

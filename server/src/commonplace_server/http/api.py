@@ -17,8 +17,8 @@ from commonplace.core.text import opening, screening, shown_now
 from commonplace.doors.protocol import STRUCTURED_META, RateLimitExceeded
 from commonplace.verbs.session import within
 from commonplace_server.http.gate import respond
-from commonplace_server.http.openapi import DESCRIPTION, STATUS_OF, TOOLS, describe
-from commonplace_server.scope import SESSION, WORK, is_api
+from commonplace_server.http.openapi import DESCRIPTION, STATUS_OF, describe
+from commonplace_server.scope import SESSION, TOOLS, WORK, is_api, tool_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +68,7 @@ class ApiBesideMcp:
         with screening(self._offer.screen.shown):
             if path == DESCRIPTION:
                 done = self._described(scope["method"])
-            elif name := path.removeprefix(TOOLS) if path.startswith(TOOLS) else "":
+            elif name := tool_at(path):
                 done = await self._called(name, scope, receive)
             else:
                 there = f"There is nothing here but {DESCRIPTION} and {TOOLS}…."

@@ -25,7 +25,7 @@ from commonplace.journals.table import CONNECTOR, DEFAULT
 from commonplace_server.http.metrics import MEDIA_TYPE, METRICS
 from commonplace_server.http.page import page_headers, render_page, wants_page
 from commonplace_server.http.resource import OPEN_TO_ALL
-from commonplace_server.scope import API, AUTHORIZATION, STREAM, is_api
+from commonplace_server.scope import API, AUTHORIZATION, STREAM, is_api, tool_at
 from commonplace_server.tokens import METRICS_SCOPE
 
 if TYPE_CHECKING:
@@ -563,7 +563,7 @@ class Gate:
         """Refuse a call of a tool that exists and is not this caller's to call."""
         withheld = self._withheld(caller)
         if is_api(scope):
-            called = scope["path"].rpartition("/")[2]
+            called = tool_at(scope["path"])
         elif any(b'"%s"' % name in body for name in withheld):
             called = _tool_called(body)
         else:

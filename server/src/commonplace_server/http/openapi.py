@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from commonplace_server.scope import API
+from commonplace_server.scope import API, TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DESCRIPTION = f"{API}/openapi.json"
 """Where a caller reads what it may call."""
-
-TOOLS = f"{API}/tools/"
-"""What the path of each tool begins with; its name follows."""
 
 STATUS_OF = {
     "invalid": 400,
