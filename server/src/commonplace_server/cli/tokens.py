@@ -201,7 +201,7 @@ def _facts(token: Token, used_at: datetime | None, now: datetime) -> dict[str, o
     return {
         "id": token.id,
         "user": token.owner,
-        **({"member": token.member} if token.member else {}),
+        "member": token.member,
         "label": token.label,
         "scope": list(token.scopes),
         "toolsets": list(token.toolsets),
