@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.app import App
-    from commonplace.core.ports import OwnerIndex
     from commonplace.core.values import Filter, Hit
-    from commonplace.search.filing.port import Refreshing
 
 _PAGE = 1000
 
@@ -103,10 +101,6 @@ class Chronicle(JournalLibrary[ChronicleService, Event]):
     def tags(self) -> Sequence[TagCount]:
         """The tags of all entries, the most frequent first. Raises: Unavailable."""
         return self.service.chronicle.list_tags()
-
-    def _filed(self, service: ChronicleService) -> tuple[Refreshing, OwnerIndex]:
-        stack = self._app.chronicle.shared_stack
-        return (stack.filing, stack.index) if stack else super()._filed(service)
 
     def _service_in(self, app: App) -> ChronicleService:
         return app.chronicle.service()

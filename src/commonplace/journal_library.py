@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from commonplace.core.ports import AmendsRefs, OwnerIndex
     from commonplace.core.values import By, Hit
     from commonplace.search.filing.port import Refreshing
-    from commonplace.search.finder import Finder
 
 MOST = 100
 _HITS = 10
@@ -161,7 +160,8 @@ class JournalLibrary(Library[_Service], Generic[_Service, _Entry]):
         self._shared.give_app_back(self.owner)
 
     def _filed(self, service: _Service) -> tuple[Refreshing, OwnerIndex]:
-        return self._app.filing, self._app.index
+        stack = self._app.database_stack(self._journal)
+        return (stack.filing, stack.index) if stack else (self._app.filing, self._app.index)
 
     def _amender_of(self, service: _Service) -> AmendsRefs:
         amender = self._wiring.amender()
@@ -211,14 +211,10 @@ class JournalLibrary(Library[_Service], Generic[_Service, _Entry]):
 
     def _newest(self, service: _Service, within: Filter, limit: int) -> Sequence[_Entry]:
         found = []
-        for hit in self._finder().newest(within, limit).hits:
+        for hit in self._app.finder_for(self._journal).newest(within, limit).hits:
             with suppress(NotFound):
                 found.append(self._read(service, hit.doc.ref))
         return found
-
-    def _finder(self) -> Finder:
-        """What searches the index that holds this journal."""
-        return self._app.finder
 
     @abstractmethod
     def _service_in(self, app: App) -> _Service:

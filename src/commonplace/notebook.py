@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.app import App
-    from commonplace.core.ports import OwnerIndex
     from commonplace.core.values import Filter, Hit
     from commonplace.journals.notebook.sections import EntryLine, Section, TocNode
-    from commonplace.search.filing.port import Refreshing
-    from commonplace.search.finder import Finder
 
 
 class Notebook(JournalLibrary[NotebookService, Page]):
@@ -87,13 +84,6 @@ class Notebook(JournalLibrary[NotebookService, Page]):
     def entries(self, section: str, *, limit: int = 100) -> Sequence[EntryLine]:
         """The entries of a section, newest first, each in a line. Raises: Invalid, NotFound."""
         return self.service.reading().list_all_entries(section, length=limit)
-
-    def _filed(self, service: NotebookService) -> tuple[Refreshing, OwnerIndex]:
-        stack = self._app.notebook.shared_stack
-        return (stack.filing, stack.index) if stack else super()._filed(service)
-
-    def _finder(self) -> Finder:
-        return self._app.notebook.finder
 
     def _service_in(self, app: App) -> NotebookService:
         return app.notebook.service()

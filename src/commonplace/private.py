@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.app import App
-    from commonplace.core.ports import OwnerIndex
     from commonplace.core.values import Filter, Hit
     from commonplace.journals.private.roots import Kind
-    from commonplace.search.filing.port import Refreshing
 
 Heading: TypeAlias = Literal[
     "feelings",
@@ -65,10 +63,6 @@ class Private(JournalLibrary[PrivateService, PrivateEntry]):
             return written.refs[0]
 
         return self._save_expiring(expires, save)
-
-    def _filed(self, service: PrivateService) -> tuple[Refreshing, OwnerIndex]:
-        stack = self._app.private.shared_stack
-        return (stack.filing, stack.index) if stack else super()._filed(service)
 
     def _service_in(self, app: App) -> PrivateService:
         return app.private.service()

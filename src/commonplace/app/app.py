@@ -14,7 +14,12 @@ from commonplace.app.cached import locked_cached_property
 from commonplace.app.owner_context import OwnerContext, found_entries, found_sources
 from commonplace.app.process import ENCODER_LOAD_S, ProcessContext
 from commonplace.app.wiring.brief import BriefWiring
-from commonplace.app.wiring.memory.wiring import budget_of, former_on_servers, times_of
+from commonplace.app.wiring.memory.wiring import (
+    budget_of,
+    former_on_servers,
+    shared_of,
+    times_of,
+)
 from commonplace.app.wiring.recall import RecallWiring
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from commonplace.app.owner_context import JournalWiring
+    from commonplace.app.owner_context import JournalWiring, SearchStack
     from commonplace.app.wiring.chronicle import ChronicleWiring
     from commonplace.app.wiring.memory.wiring import MemoryWiring
     from commonplace.app.wiring.notebook import NotebookWiring
@@ -48,6 +53,7 @@ if TYPE_CHECKING:
     from commonplace.core.time_book import KeepsTimes, TimeColumn, TimesWithin
     from commonplace.core.values import Answer
     from commonplace.inference.language.budget import KeepsBudget
+    from commonplace.search.filing.port import FilingPort
     from commonplace.verbs.backup.copies import Copies
     from commonplace.verbs.brief.keeper import BriefKeeper
     from commonplace.verbs.export.service import ExportService
@@ -567,6 +573,9 @@ class App(OwnerContext):
 
     def _former_on_servers(self, owner: str) -> Mapping[str, Callable[[], TakesOverFormerTexts]]:
         return former_on_servers(self.shared, owner)
+
+    def _in_database(self) -> SearchStack[FilingPort]:
+        return shared_of(self.shared).of_owner(self)
 
     def _budget(self, owner: str) -> KeepsBudget:
         return budget_of(self.shared, owner, self.clock)

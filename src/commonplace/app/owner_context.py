@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.app.cached import at_first_use, locked_cached_property
 from commonplace.app.process import ProcessContext, holder
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from commonplace.search.filing.filing import Filing
     from commonplace.search.filing.port import FilingPort, Refreshing
     from commonplace.search.finder import Finder
-    from commonplace.search.two_questions import TwoQuestionFinder
     from commonplace.verbs.brief.keeper import BriefKeeper
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.today.seen import SeenMarks
@@ -387,12 +387,34 @@ class OwnerContext(ABC):
             index, filing, lineage=self._lineage(), replaced=self.replaced.find, hidden=self.hidden
         )
 
-    @locked_cached_property
-    def two_question_finder(self) -> TwoQuestionFinder:
-        """What asks two questions at once."""
-        from commonplace.search.two_questions import TwoQuestionFinder
+    def is_in_database(self, journal: str, owner: str = "") -> bool:
+        """Whether a journal lies in a database that servers share.
 
-        return TwoQuestionFinder(finder=self.finder, encoder=self.encoder)
+        owner: whose; empty for this context's.
+        """
+        return journal in self.shared.journals_in_database(owner or self.settings.owner)
+
+    def database_stack(self, journal: str) -> SearchStack[FilingPort] | None:
+        """What files and finds a journal in that database; None for one that lies elsewhere."""
+        return self._database_stack if self.is_in_database(journal) else None
+
+    @locked_cached_property
+    def _database_stack(self) -> SearchStack[FilingPort]:
+        """One for all journals of this owner that lie there."""
+        stack = self._in_database()
+        return replace(stack, finder=self.finder_over(stack.index, stack.filing))
+
+    def filing_for(self, journal: str) -> Filing:
+        """The filing for the service of a journal, wherever that lies; see `service_filing`."""
+        if not self.is_in_database(journal):
+            return self.service_filing
+        return cast("Filing", self.observed(lambda: self._database_stack.filing))
+
+    def finder_for(self, journal: str) -> Finder:
+        """What searches the index that holds a journal, opened at its first use."""
+        if not self.is_in_database(journal):
+            return self.service_finder
+        return at_first_use(lambda: self._database_stack.finder)
 
     def alone(
         self, owner: str, source: Source, lineage: Lineage | None = None
@@ -463,6 +485,10 @@ class OwnerContext(ABC):
     @abstractmethod
     def _former_on_servers(self, owner: str) -> Mapping[str, Callable[[], TakesOverFormerTexts]]:
         """What keeps former texts of a journal where every server sees them, by its name."""
+
+    @abstractmethod
+    def _in_database(self) -> SearchStack[FilingPort]:
+        """What files and finds what of this owner lies in a database. Raises: Unavailable."""
 
     @abstractmethod
     def _budget(self, owner: str) -> KeepsBudget:

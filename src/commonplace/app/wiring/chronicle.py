@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from commonplace.app.cached import locked_cached_property
 from commonplace.app.wiring.memory.wiring import shared_of
@@ -14,15 +14,13 @@ from commonplace.core.files import may_exist
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from commonplace.app.owner_context import OwnerContext, SearchStack
+    from commonplace.app.owner_context import OwnerContext
     from commonplace.core.brief_item import BriefItem
     from commonplace.core.ports import OpensRefs, Portable, Source
     from commonplace.core.project_folders import ProjectFolders
     from commonplace.core.values import Finding
     from commonplace.journals.chronicle.journal import Author, ChronicleJournal
     from commonplace.journals.chronicle.ports import SharedChronicle
-    from commonplace.search.filing.filing import Filing
-    from commonplace.search.filing.port import FilingPort
     from commonplace.verbs.chronicle.amend import ChronicleAmender
     from commonplace.verbs.chronicle.service import ChronicleService
     from commonplace.verbs.imports.taking_back import GivesImportsBack
@@ -45,8 +43,7 @@ class ChronicleWiring:
     @property
     def is_shared(self) -> bool:
         """Whether it lies in a database that servers share."""
-        context = self._context
-        return self.name in context.shared.journals_in_database(context.settings.owner)
+        return self._context.is_in_database(self.name)
 
     @locked_cached_property
     def journal(self) -> ChronicleJournal:
@@ -88,12 +85,6 @@ class ChronicleWiring:
             hidden=context.hidden,
         )
 
-    @locked_cached_property
-    def shared_stack(self) -> SearchStack[FilingPort] | None:
-        """What files and finds its entries in the database; None where they lie in files."""
-        context = self._context
-        return shared_of(context.shared).of_owner(context) if self.is_shared else None
-
     def _author(self) -> Author:
         """Who logs: nothing of the server's surroundings where another user is served."""
         from commonplace.journals.chronicle.journal import author_here
@@ -115,14 +106,10 @@ class ChronicleWiring:
         from commonplace.verbs.chronicle.service import ChronicleService
 
         context = self._context
-        filing, finder = context.service_filing, context.service_finder
-        if stack := self.shared_stack:
-            filing = cast("Filing", context.observed(lambda: stack.filing))
-            finder = context.finder_over(stack.index, stack.filing)
         return ChronicleService(
             chronicle=self.journal,
-            filing=filing,
-            finder=finder,
+            filing=context.filing_for(self.name),
+            finder=context.finder_for(self.name),
             clock=context.clock,
             zone=context.settings.timezone,
             project=context.settings.project,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from commonplace.app.cached import at_first_use, locked_cached_property
 from commonplace.app.owner_context import lazy_source
@@ -13,14 +13,12 @@ from commonplace.core.files import may_exist
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.app.owner_context import OwnerContext, SearchStack
+    from commonplace.app.owner_context import OwnerContext
     from commonplace.core.ports import AmendsRefs, OpensRefs, Portable, Source
     from commonplace.core.values import Finding
     from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.journals.notebook.shared import SharedNotebook
-    from commonplace.search.filing.filing import Filing
-    from commonplace.search.filing.port import FilingPort
-    from commonplace.search.finder import Finder
+    from commonplace.search.two_questions import TwoQuestionFinder
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.notebook.ends import NotebookEnds
     from commonplace.verbs.notebook.service import NotebookService
@@ -44,8 +42,7 @@ class NotebookWiring:
     @property
     def is_shared(self) -> bool:
         """Whether it lies in a database that servers share."""
-        context = self._context
-        return self.name in context.shared.journals_in_database(context.settings.owner)
+        return self._context.is_in_database(self.name)
 
     @locked_cached_property
     def journal(self) -> NotebookJournal | SharedNotebook:
@@ -82,18 +79,12 @@ class NotebookWiring:
         context.drop_from_index([*context.index.known().stamps(f"{self.name}:")])
 
     @locked_cached_property
-    def shared_stack(self) -> SearchStack[FilingPort] | None:
-        """What files and finds its texts in the database; None where they lie in a repository."""
-        context = self._context
-        return shared_of(context.shared).of_owner(context) if self.is_shared else None
+    def _two_questions(self) -> TwoQuestionFinder:
+        """What asks two questions at once of the index that holds it."""
+        from commonplace.search.two_questions import TwoQuestionFinder
 
-    @locked_cached_property
-    def finder(self) -> Finder:
-        """What searches the index that holds it."""
-        stack = self.shared_stack
-        if stack is None:
-            return self._context.finder
-        return self._context.finder_over(stack.index, stack.filing)
+        context = self._context
+        return TwoQuestionFinder(finder=context.finder_for(self.name), encoder=context.encoder)
 
     @locked_cached_property
     def repository(self) -> NotebookJournal:
@@ -120,7 +111,6 @@ class NotebookWiring:
     @locked_cached_property
     def _service(self) -> NotebookService:
         from commonplace.search import policy
-        from commonplace.search.two_questions import TwoQuestionFinder
         from commonplace.verbs.notebook.service import NotebookService
 
         context, settings = self._context, self._context.settings
@@ -131,10 +121,8 @@ class NotebookWiring:
             "minimum_salience": settings.notebook.minimum_salience,
         }
         least, most = settings.notebook.min_score, settings.notebook.max_results
-        filing, finder = context.service_filing, at_first_use(lambda: context.two_question_finder)
-        if stack := self.shared_stack:
-            filing = cast("Filing", context.observed(lambda: stack.filing))
-            finder = TwoQuestionFinder(finder=self.finder, encoder=context.encoder)
+        filing = context.filing_for(self.name)
+        finder = at_first_use(lambda: self._two_questions)
         return NotebookService(
             notebook=self.journal,
             filing=lambda: filing,

@@ -8,7 +8,7 @@ import random
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -23,7 +23,7 @@ from commonplace.core.values import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.app.owner_context import OwnerContext, SearchStack
+    from commonplace.app.owner_context import OwnerContext
     from commonplace.core.brief_item import BriefItem
     from commonplace.core.clock import Clock
     from commonplace.core.ports import Portable, Source
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from commonplace.journals.private.recovery import NotesRecovery
     from commonplace.journals.private.roots import Root, Roots
     from commonplace.journals.private.shared import SharedPrivatePages
-    from commonplace.search.filing.filing import Filing
-    from commonplace.search.filing.port import FilingPort
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.private.amend import PrivateAmender
     from commonplace.verbs.private.service import PrivateService
@@ -68,8 +66,7 @@ class PrivateWiring:
     @property
     def is_shared(self) -> bool:
         """Whether it lies in a database that servers share."""
-        context = self._context
-        return self.name in context.shared.journals_in_database(context.settings.owner)
+        return self._context.is_in_database(self.name)
 
     @locked_cached_property
     def journal(self) -> ThoughtStore:
@@ -161,29 +158,19 @@ class PrivateWiring:
         from commonplace.verbs.private.service import PrivateService
 
         context = self._context
-        filing, finder = context.service_filing, context.service_finder
-        if stack := self.shared_stack:
-            filing = cast("Filing", context.observed(lambda: stack.filing))
-            finder = context.finder_over(stack.index, stack.filing)
-        else:
+        if not self.is_shared:
             self.files.record_project_root()
             if not self._has_looked:
                 self.gone()
         return PrivateService(
             journal=self.journal,
-            filing=filing,
-            finder=finder,
+            filing=context.filing_for(self.name),
+            finder=context.finder_for(self.name),
             clock=context.clock,
             zone=context.settings.timezone,
             former=context.former,
             shows_paths=context.shows_paths and not self.is_shared,
         )
-
-    @locked_cached_property
-    def shared_stack(self) -> SearchStack[FilingPort] | None:
-        """What files and finds its entries in the database; None where they lie in files."""
-        context = self._context
-        return shared_of(context.shared).of_owner(context) if self.is_shared else None
 
     def gone(self) -> GoneNotes | None:
         """What is gone of this project's notes; what was restored of them is put back by this."""

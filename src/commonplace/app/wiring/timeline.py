@@ -55,7 +55,7 @@ class TimelineWiring:
     @property
     def is_shared(self) -> bool:
         """Whether it lies in a database that servers share."""
-        return self._is_shared_of(self._context.settings.owner)
+        return self._context.is_in_database(self.name)
 
     @locked_cached_property
     def journal(self) -> TimelineJournal:
@@ -65,12 +65,6 @@ class TimelineWiring:
         Raises: Unavailable for a database.
         """
         return self._journal_of(self._context.settings.owner)
-
-    @locked_cached_property
-    def shared_stack(self) -> SearchStack[FilingPort] | None:
-        """What files and finds its entries in the database; None where they lie in a file."""
-        context = self._context
-        return shared_of(context.shared).of_owner(context) if self.is_shared else None
 
     @locked_cached_property
     def rollups(self) -> Rollups:
@@ -142,15 +136,11 @@ class TimelineWiring:
     @locked_cached_property
     def _service(self) -> TimelineService:
         context = self._context
-        filing: FilingPort = context.service_filing
-        finder = lambda: context.finder  # noqa: E731
-        if stack := self.shared_stack:
-            filing = context.observed(lambda: stack.filing)
-            finder = lambda: context.finder_over(stack.index, stack.filing)  # noqa: E731
+        filing, finder = context.filing_for(self.name), context.finder_for(self.name)
         return self._service_over(
             self.rollups,
             filing=lambda: filing,
-            finder=finder,
+            finder=lambda: finder,
             feeding=self.feeding,
             rolls_up=not context.settings.read_only,
         )
@@ -169,7 +159,7 @@ class TimelineWiring:
     def index_of(self, owner: str) -> OwnerIndex:
         """The index that an owner's timeline is found in, wherever that lies."""
         context = self._context
-        if not self._is_shared_of(owner):
+        if not context.is_in_database(self.name, owner):
             return context.shared.indexes.of_owner(owner)
         memories = shared_of(context.shared)
         return memories.alone(context, memories.store_of(owner, context.clock)).index
@@ -179,7 +169,7 @@ class TimelineWiring:
         from commonplace.journals.timeline.source import TimelineSource
 
         context, owner = self._context, journal.owner
-        if not self._is_shared_of(owner):
+        if not context.is_in_database(self.name, owner):
             return context.alone(owner, TimelineSource(journal), lineage=journal)
         memories = shared_of(context.shared)
         stack = memories.alone(context, memories.store_of(owner, context.clock))
@@ -246,9 +236,6 @@ class TimelineWiring:
         if self.is_shared:
             return self.journal.exists
         return may_exist(self._context.folder / FOLDER / "journal.db")
-
-    def _is_shared_of(self, owner: str) -> bool:
-        return self.name in self._context.shared.journals_in_database(owner)
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
@@ -328,7 +315,7 @@ class TimelineWiring:
 
     def _journal_of(self, owner: str) -> TimelineJournal:
         """The timeline of an owner, wherever it lies; see `journal`."""
-        if not self._is_shared_of(owner):
+        if not self._context.is_in_database(self.name, owner):
             return self._journal_over(owner)
         from commonplace.journals.timeline.moving import move_timeline
 
