@@ -119,7 +119,7 @@ def test_a_member_of_a_space_lets_a_program_in_as_that_member(world):
     world.enter("space:team", member="ann", scopes=["read", "write", "admin"])
     client = world.register().json()["client_id"]
     page = world.browse("GET", world.asks(client)).text
-    assert "<dd>space:team</dd>" in page
+    assert "<dd>ann, in the space team</dd>" in page
     assert "It may also write</label>" in page
     code = world.code(client, scope="read write admin toolset:connector")
     tokens = world.exchange(client, code).json()
