@@ -29,6 +29,7 @@ from starlette.routing import Route
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid
 from commonplace.core.fence import visible_line
+from commonplace.core.spaces import PREFIX
 from commonplace.core.text import opening
 from commonplace.doors.web.consent import ConsentQuestion
 from commonplace_server.grants.documents import is_document_address
@@ -189,7 +190,7 @@ class AuthorizationServer:
             described_at=urllib.parse.urlsplit(client_id).hostname or "" if is_described else "",
             goes_to=place_of(place),
             leads_to=origin_of(place),
-            owner=visitor.owner,
+            user=_user_of(of_user.owner, of_user.member),
             may_write="write" in scopes,
             may_delete=not of_user.member,  # a member deletes as an admin alone, and not by others
             toolsets=toolsets,
@@ -332,6 +333,11 @@ def _name_of(client: KnownClient) -> str:
     """What a client calls itself, on one line, with all that hides written out."""
     name = " ".join((client.client_name or "").split())
     return visible_line(opening(name, LONGEST_LABEL)) or "A program without a name"
+
+
+def _user_of(owner: str, member: str) -> str:
+    """Who is asked, in words: a user, or a member and the space."""
+    return f"{member}, in the space {owner.removeprefix(PREFIX)}" if member else owner
 
 
 def _repeated(given: Sequence[tuple[str, Any]]) -> bool:
