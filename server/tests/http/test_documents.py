@@ -73,7 +73,7 @@ def test_nothing_is_fetched_from_an_address_that_is_not_public(site, found):
     async def resolve(_host):
         return found
 
-    with pytest.raises(Invalid, match="no public address"):
+    with pytest.raises(Invalid, match="not at a public address"):
         fetch(site.fetcher(resolve=resolve, is_public=None))
     assert site.came == []
 
@@ -192,7 +192,7 @@ def test_a_document_that_is_packed_is_not_unpacked(site):
     """A few bytes may unfold to any number."""
     packed = gzip.compress(json.dumps({"client_id": ADDRESS, "x": " " * MOST_BYTES}).encode())
     site.answers = lambda handler: send_json(handler, packed, content_encoding="gzip")
-    with pytest.raises(Invalid, match="no JSON"):
+    with pytest.raises(Invalid, match="not JSON"):
         fetch(site.fetcher())
 
 

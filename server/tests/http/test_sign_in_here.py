@@ -151,9 +151,9 @@ class TestInTypeScript:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({}, "own name"),
-        ({"ADDRESS": "http://memory.example.org"}, "own name"),
-        ({"ADDRESS": "https://example.org/memory"}, "own name"),
+        ({}, "serve.sign_in needs an address"),
+        ({"ADDRESS": "http://memory.example.org"}, "serve.sign_in needs an address"),
+        ({"ADDRESS": "https://example.org/memory"}, "serve.sign_in needs an address"),
         ({"ADDRESS": "https://a.example", "ISSUER": "https://id.example"}, "one place"),
     ],
 )

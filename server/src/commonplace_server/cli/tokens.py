@@ -41,13 +41,13 @@ def tokens() -> None:
     metavar="NAME",
     help="Whose journals it opens.",
 )
-@click.option("--space", metavar="NAME", help="A space that several users share, in place of one.")
-@click.option("--member", default="", metavar="NAME", help="Who uses it, in a space.")
+@click.option("--space", metavar="NAME", help="A space, in place of --owner.")
+@click.option("--member", default="", metavar="NAME", help="The member who uses it.")
 @click.option(
     "--scope",
     default="read,write",
     show_default=True,
-    help="read, or read,write; of a member read,write,admin too, who may delete; or metrics.",
+    help="read; read,write; for a member also read,write,admin, to delete too; or metrics.",
 )
 @click.option(
     "--toolsets", metavar="A,B|all", help="Which tools (default: what the server offers)."

@@ -88,7 +88,7 @@ class DocumentFetcher:
         found = await self._resolve(host)
         # All of them: which one is connected to is nobody's choice but ours.
         if not found or not all(self._is_public(each) for each in found):
-            raise Invalid(f"{shown} is no public address.")
+            raise Invalid(f"{shown} is not at a public address.")
         parts = urllib.parse.urlsplit(address)
         at = f"[{found[0]}]" if ":" in found[0] else found[0]
         place = parts._replace(netloc=f"{at}:{self._port}").geturl()
@@ -120,9 +120,9 @@ class DocumentFetcher:
         except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
             raise Unavailable(f"{shown} gave no answer: {type(exc).__name__}.") from exc
         except (ValueError, RecursionError) as exc:
-            raise Invalid(f"{shown} is no JSON.") from exc
+            raise Invalid(f"{shown} is not JSON.") from exc
         if not isinstance(said, dict) or said.get("client_id") != address:
-            raise Invalid(f"{shown} does not describe the client of that address.")
+            raise Invalid(f"{shown} does not give that address as its client_id.")
         return said
 
 

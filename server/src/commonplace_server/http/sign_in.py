@@ -58,14 +58,14 @@ def _at_this_server(
     address = settings.serve.address
     if settings.serve.issuer is not None:
         raise Invalid(
-            "Users sign in at one place: at the identity provider, or here.",
-            hint="Take out serve.issuer, or serve.sign_in.",
+            "serve.issuer and serve.sign_in are both set: users sign in at one place.",
+            hint="Take out one of them.",
         )
     parts = urllib.parse.urlsplit(address or "")
     is_safe = parts.scheme == "https" or parts.hostname in LOOPBACK
     if address is None or not is_safe or parts.path:
         raise Invalid(
-            "Clients sign in by the server's own name, with https and no path behind it.",
+            f"serve.sign_in needs an address with https and no path: serve.address is {address!r}.",
             hint=_ADDRESS_HINT,
         )
     from commonplace_server.grants.documents import ClientDocuments, DocumentFetcher

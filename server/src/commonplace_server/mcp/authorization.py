@@ -239,7 +239,10 @@ class AuthorizationServer:
         """What a client asks, read by the SDK. Raises: Invalid, Unavailable."""
         given = urllib.parse.parse_qsl(query, keep_blank_values=True)
         if _repeated(given):
-            raise Invalid("The program asks twice for the same.", hint="Begin again there.")
+            raise Invalid(
+                "The program sends a field of its request twice.",
+                hint="Start again in the program.",
+            )
         client_id = dict(given).get("client_id", "")
         described = None
         if is_document_address(client_id):  # its own words, where it is not here whole
@@ -252,8 +255,8 @@ class AuthorizationServer:
         if capture.asked is None:
             why = _why(answer)
             raise Invalid(
-                f"The program asks for what is not given here: {visible_line(opening(why, 200))}",
-                hint="Begin again there; where that changes nothing, remove it there and add it.",
+                f"This server cannot do what the program asks: {visible_line(opening(why, 200))}",
+                hint="Start again there; if that fails, remove this server there and add it again.",
             )
         return capture.asked
 
@@ -266,7 +269,7 @@ class AuthorizationServer:
             len(challenge) != _CHALLENGE
             or not challenge.replace("-", "").replace("_", "").isalnum()
         ):
-            raise AuthorizeError("invalid_request", "The code challenge is none of S256.")
+            raise AuthorizeError("invalid_request", "The code challenge is not one of S256.")
         if params.resource is not None and not self._is_ours(params.resource):
             raise AuthorizeError("invalid_target", "It asks for tokens of another server.")
         if len(params.state or "") > _LONGEST_STATE:
