@@ -44,6 +44,7 @@ class CatchingUp:
 
     Args:
         service: Opens the timeline.
+        rolls_up: Whether it may be written to; else nothing is begun, nor opened.
         index: Opens what keeps the lease of the server that rolls up at its start.
         holder: This process's name in leases.
         finish: Does what follows at a server's start once all is rolled up: retention and models,
@@ -54,11 +55,13 @@ class CatchingUp:
         self,
         service: Callable[[], TimelineService],
         *,
+        rolls_up: bool,
         index: Callable[[], OwnerIndex],
         holder: str,
         finish: Callable[[Callable[[], None]], object],
     ) -> None:
         self._service = service
+        self._rolls_up = rolls_up
         self._index = index
         self._holder = holder
         self._finish = finish
@@ -77,7 +80,7 @@ class CatchingUp:
         self._begin(key, wait_s=wait_s)
 
     def _begin(self, key: str, *, wait_s: float) -> None:
-        if not self._service().rolls_up:
+        if not self._rolls_up:
             return
         with self._lock:
             thread = self._thread
@@ -116,7 +119,7 @@ class CatchingUp:
 
     def _run_at_start(self) -> None:
         try:
-            if not self._service().rolls_up or not self._lease.take():
+            if not self._rolls_up or not self._lease.take():
                 return
             try:
                 self._begin("", wait_s=0)
@@ -145,9 +148,9 @@ class CatchingUp:
             self._lease.drop()
 
     def _run(self, key: str) -> None:
-        service = self._service()
         try:
             with suppress(CommonplaceError):
+                service = self._service()
                 service.feed()
                 while service.rollups.catch_up(within_s=STEP_S):
                     if self._stopping.wait(self._rest_s if service.rollups.list_due() else 0):

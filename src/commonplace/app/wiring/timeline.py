@@ -99,6 +99,7 @@ class TimelineWiring:
         context = self._context
         return CatchingUp(
             self.service,
+            rolls_up=not context.settings.read_only,
             index=lambda: context.index,
             holder=holder(),
             finish=self._finish_rolling_up,
