@@ -323,9 +323,9 @@ def parse_zone(value: object, origin: Origin) -> ZoneInfo:
 
 def default_folder(start: Start) -> Path | None:
     """The working directory, where it may be a project or lie in one."""
-    from commonplace.core.projects import find_project
+    from commonplace.core.projects import may_have_project
 
-    return start.cwd if find_project(start.cwd, start.home, start.environ) else None
+    return start.cwd if may_have_project(start.cwd, start.home, start.environ) else None
 
 
 def system_zone(start: Start) -> ZoneInfo:

@@ -81,18 +81,25 @@ class Project:
         return self.root + below if _is_in(path, self.tree) else path
 
 
+def may_have_project(
+    folder: str | os.PathLike[str],
+    home: str | os.PathLike[str] | None,
+    environ: Mapping[str, str] = os.environ,
+) -> bool:
+    """Whether a program that starts in a folder works for a project.
+
+    Not where the folder is the system's, holds programs, is the home, or holds the home.
+    """
+    return not _is_nobodys(os.path.realpath(folder), _real_home(home), environ)
+
+
 def find_project(
     folder: str | os.PathLike[str],
     home: str | os.PathLike[str] | None,
     environ: Mapping[str, str] = os.environ,
 ) -> str | None:
-    """The project that a program works for when it starts in a folder.
-
-    Returns:
-        The project's root, all links followed; None where the folder is the system's, holds
-        programs, is the home, or holds the home.
-    """
-    if _is_nobodys(os.path.realpath(folder), _real_home(home), environ):
+    """The root of the project that a program works for in a folder, all links followed, or None."""
+    if not may_have_project(folder, home, environ):
         return None
     return project_of(folder, home, environ).root
 

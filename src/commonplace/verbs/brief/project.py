@@ -33,7 +33,9 @@ def find_folders_of(settings: QuickSettings, cwd: str) -> ProjectFolders | None:
         cwd: The folder that is worked in.
     """
     from commonplace.core.project_folders import find_folders
+    from commonplace.core.projects import may_have_project
 
-    if not find_root(settings, cwd):
+    named = settings["project"]
+    if not named and not may_have_project(cwd, settings.home, settings.environ):
         return None
-    return find_folders(settings["project"] or cwd, settings.home, settings.environ)
+    return find_folders(named or cwd, settings.home, settings.environ)
