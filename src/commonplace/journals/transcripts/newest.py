@@ -106,10 +106,10 @@ def _items_of(
 ) -> Iterator[BriefItem]:
     client, name = session.client, session.name
     opening = store.read_opening(client, name)
-    asked = _last_of(store, session, USER, MOST_TURNS)
-    answers = _last_of(store, session, ASSISTANT, 1)
     if opening is None or opening.sidechain:
         return
+    asked = _last_of(store, session, USER, MOST_TURNS)
+    answers = _last_of(store, session, ASSISTANT, 1)
     if project.holds(session.cwd):
         said = {"began with": opening.text}
         # It may have gone on in another project, of which nothing is said here.

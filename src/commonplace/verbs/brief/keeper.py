@@ -180,7 +180,8 @@ class BriefKeeper:
             for journal, found in scopes.items():
                 for scope in found:
                     roots |= {(root, journal) for root in self._roots_of(journal, scope, here)}
-            self._keep(None, {x for root, x in roots if root == EVERYWHERE})
+            if everywhere := {x for root, x in roots if root == EVERYWHERE}:
+                self._keep(None, everywhere)
             if here is not None:
                 ours = {x for root, x in roots if root == here.root} - _OF_NO_PROJECT
                 if ours or scopes.keys() - _OF_NO_PROJECT:
