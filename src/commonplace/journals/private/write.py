@@ -332,15 +332,15 @@ def put_file(
     Raises:
         FileExistsError, Denied, Unavailable.
     """
-    notes = []
+    notes, path = [], place.path
     for _ in range(3):
         _make_day(place)
-        if note := ignored.ensure(place.root, place.path.parent.name):
+        if note := ignored.ensure(place.root, path.parent.name):
             notes.append(note)
-        remove_leftovers(place.path.parent)
+        remove_leftovers(path.parent)
         with contextlib.suppress(NotFound):
-            return write_new(place.path, content, mode=0o600), notes
-    return write_new(place.path, content, mode=0o600), notes
+            return write_new(path, content, mode=0o600), notes
+    return write_new(path, content, mode=0o600), notes
 
 
 def entry_times(at: datetime | None, now: datetime) -> EntryTimes:

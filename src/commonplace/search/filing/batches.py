@@ -26,7 +26,8 @@ _CHUNK_TOKENS = 256
 
 def unencoded_of(put: Put) -> Unencoded:
     """What the encoder needs of a doc that is put."""
-    return Unencoded(ref=put.doc.ref, text=put.doc.said, text_hash=text_hash(put.doc.said))
+    said = put.doc.said
+    return Unencoded(ref=put.doc.ref, text=said, text_hash=text_hash(said))
 
 
 def next_limit(docs: Sequence[Unencoded]) -> int:
