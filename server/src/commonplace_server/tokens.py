@@ -342,7 +342,7 @@ def new_token(
     owner = parse_space(owner) if is_space(owner) else parse_user(owner)
     if is_space(owner) and not member:
         raise Invalid(
-            f"{opening(owner, 60)!r} is a space, and no user.",
+            f"{opening(owner, 60)!r} is a space, not a user.",
             hint="Say who uses it: --member ann.",
         )
     if member and not is_space(owner):
@@ -398,7 +398,7 @@ def parse_scopes(scopes: Sequence[str], *, is_member: bool = False) -> tuple[str
     for name in scopes:
         if name == ADMIN and not is_member:
             raise Invalid(
-                "The scope admin is that of a member of a space.",
+                "The scope admin is for members of a space.",
                 hint="Use read, or read,write; or name a space: --space team --member ann.",
             )
         if name not in known:
@@ -406,7 +406,7 @@ def parse_scopes(scopes: Sequence[str], *, is_member: bool = False) -> tuple[str
     if "read" not in scopes:
         raise Invalid("A token that may not even read.", hint="Use read, or read,write.")
     if ADMIN in scopes and "write" not in scopes:
-        raise Invalid("An admin who may not write.", hint="Use read,write,admin.")
+        raise Invalid("The scope admin needs write too.", hint="Use read,write,admin.")
     return tuple(name for name in known if name in scopes)
 
 

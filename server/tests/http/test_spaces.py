@@ -160,7 +160,7 @@ def test_the_commands_of_a_space():
     assert (token["user"], token["member"]) == (TEAM, "ann")
     for given, why in (
         (("--space", "team"), "Say who uses it: --member ann."),
-        (("--owner", TEAM), "is a space, and no user"),
+        (("--owner", TEAM), "is a space, not a user"),
         (("--owner", "ann", "--space", "team"), "of one user, or of one space"),
         ((), "of one user, or of one space"),
         (("--space", " ", "--member", "ann"), "A space without a name."),

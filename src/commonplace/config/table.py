@@ -302,7 +302,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
     sign_in: bool = row(
         "COMMONPLACE_SERVE_SIGN_IN",
         parse_boolean,
-        "Let programs such as claude.ai and ChatGPT in that their users allow at `/web`.",
+        "Let programs such as claude.ai and ChatGPT sign in, once their users allow it.",
         default=False,
     )
     audience: str | None = row(

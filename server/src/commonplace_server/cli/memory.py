@@ -24,7 +24,9 @@ _WHOLE = "The tables are as they should be."
 
 
 @click.command(short_help="Create or update the tables of Postgres.")
-@click.option("--check", is_flag=True, help="Say what would be applied; 1 where anything would.")
+@click.option(
+    "--check", is_flag=True, help="Show what would be applied; exit with 1 if anything would be."
+)
 @json_option
 def migrate(check: bool, as_json: bool) -> None:
     """Create or update the tables in the database of COMMONPLACE_DATABASE_ADMIN_URL."""
@@ -50,7 +52,7 @@ def migrate(check: bool, as_json: bool) -> None:
 @click.option("--rebuild", is_flag=True, help="File everything again, as after the index was lost.")
 @json_option
 def worker(once: bool, rebuild: bool, as_json: bool) -> None:
-    """File what is saved in Postgres, of all users: words and vectors; roll up timelines there.
+    """File words and vectors of what users save in Postgres, and roll up timelines there.
 
     Runs until it is asked to end. Several may run at once; if one dies, the others take over
     its work.

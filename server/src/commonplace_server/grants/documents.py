@@ -30,6 +30,7 @@ FAILED_S = 10.0
 LONGEST_ADDRESS = 500
 _MOST_KNOWN = 200
 _HTTPS = 443
+_LATER = "Start again in the program a minute later."
 
 
 def is_document_address(client_id: str) -> bool:
@@ -77,9 +78,9 @@ class DocumentFetcher:
             with anyio.fail_after(self._timeout_s):
                 return await self._fetch(address, host)
         except TimeoutError as exc:
-            raise Unavailable(f"{shown} answers too slowly.") from exc
+            raise Unavailable(f"{shown} answers too slowly.", hint=_LATER) from exc
         except OSError as exc:
-            raise Unavailable(f"{shown} cannot be reached.") from exc
+            raise Unavailable(f"{shown} cannot be reached.", hint=_LATER) from exc
 
     async def _fetch(self, address: str, host: str) -> Mapping[str, Any]:
         import httpx2
@@ -111,14 +112,16 @@ class DocumentFetcher:
                 ) as answer,
             ):
                 if answer.status_code != httpx2.codes.OK:
-                    raise Unavailable(f"{shown} answers {answer.status_code}.")
+                    raise Unavailable(f"{shown} answers {answer.status_code}.", hint=_LATER)
                 async for part in answer.aiter_raw():
                     body += part
                     if len(body) > MOST_BYTES:
                         raise Invalid(f"{shown} is longer than {MOST_BYTES // 1024} kB.")
             said = json.loads(body)
         except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
-            raise Unavailable(f"{shown} gave no answer: {type(exc).__name__}.") from exc
+            raise Unavailable(
+                f"{shown} gave no answer: {type(exc).__name__}.", hint=_LATER
+            ) from exc
         except (ValueError, RecursionError) as exc:
             raise Invalid(f"{shown} is not JSON.") from exc
         if not isinstance(said, dict) or said.get("client_id") != address:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from commonplace_server.http.gate import Offer
     from commonplace_server.tokens import ReadsTokens
 
-_ADDRESS_HINT = "Set serve.address to where users reach this server, as https://memory.example.org."
+_ADDRESS_HINT = (
+    "Set serve.address to where users reach this server, such as https://memory.example.org."
+)
 
 
 def read_sign_in(
@@ -64,8 +66,9 @@ def _at_this_server(
     parts = urllib.parse.urlsplit(address or "")
     is_safe = parts.scheme == "https" or parts.hostname in LOOPBACK
     if address is None or not is_safe or parts.path:
+        shown = "not set" if address is None else repr(address)
         raise Invalid(
-            f"serve.sign_in needs an address with https and no path: serve.address is {address!r}.",
+            f"serve.sign_in needs an address with https and no path; serve.address is {shown}.",
             hint=_ADDRESS_HINT,
         )
     from commonplace_server.grants.documents import ClientDocuments, DocumentFetcher

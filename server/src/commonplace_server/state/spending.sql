@@ -8,7 +8,7 @@ ON CONFLICT (user_id, day) DO UPDATE SET tokens = s.tokens + %(tokens)s WHERE s.
 RETURNING tokens;
 
 -- name: settle
--- Counts what it was in the end.
+-- Replaces what was set aside by what was spent.
 UPDATE cp_spent SET tokens = tokens + %(more)s WHERE user_id = %(owner)s AND day = %(day)s::date;
 
 -- name: spent
@@ -16,5 +16,5 @@ UPDATE cp_spent SET tokens = tokens + %(more)s WHERE user_id = %(owner)s AND day
 SELECT tokens FROM cp_spent WHERE user_id = %(owner)s AND day = %(day)s::date;
 
 -- name: drop_former
--- Days that nobody asks about any more.
+-- Removes days that nobody asks about any more.
 DELETE FROM cp_spent WHERE user_id = %(owner)s AND day < %(day)s::date - 31;
