@@ -54,9 +54,10 @@ class AuthorizationWorld:
         folder: The home.
         documents: What clients say of themselves, by their addresses, or raises.
         address: Where it says that users reach it.
+        shared: The buckets that it shares with other servers.
     """
 
-    def __init__(self, folder, *, fetch, address=ADDRESS):
+    def __init__(self, folder, *, fetch, address=ADDRESS, shared=None):
         self.address = address
         host = urllib.parse.urlsplit(address).hostname
         names = HostNames(hosts=frozenset({host}), is_loopback=False)
@@ -75,13 +76,14 @@ class AuthorizationWorld:
             monotonic=self.clock.seconds,
         )
         limits = Limits()
-        rates = RateLimiter(limits, self.clock.seconds)
+        rates = RateLimiter(limits, self.clock.seconds, shared)
         self.authenticator = Authenticator(
             tokens=GrantedTokens(self.tokens, self.grants),
             names=names,
             offer=OFFER,
             clock=self.clock,
         )
+        self.calls = []
         pages = pages_for_tokens(
             None,
             tokens=self.tokens,
@@ -92,6 +94,7 @@ class AuthorizationWorld:
             prefix="/web",
             limits=PageLimits(rates=rates),
             is_stopping=lambda: False,
+            observers=[self.calls.append],
             consent=self.server,
         )
         self.came = []

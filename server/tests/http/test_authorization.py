@@ -12,6 +12,7 @@ from server.tests.http.authorization_world import (
     DOCUMENT,
     NATIVE,
     RESOURCE,
+    AuthorizationWorld,
     said_in,
 )
 
@@ -247,6 +248,35 @@ def test_no_other_site_shows_or_answers_the_question(world, client):
         assert world.browse("POST", path, data={"do": "allow"}, headers=headers).status_code == 403
     assert world.browse("GET", f"{path}&do=allow&csrf=").status_code == 200
     assert world.grants.records.list_records("code") == []
+
+
+def test_the_page_is_accounted_for_as_every_other(world, client):
+    """The question, its answer, and what is wrong: by whose token, and how it ended."""
+    token = world.tokens.list_tokens()[0]
+    assert world.answer(world.asks(client)).status_code == 303
+    assert world.browse("GET", world.asks("nobody")).status_code == 400
+    assert [(x.owner, x.token_id, x.tool, x.outcome) for x in world.calls] == [
+        ("ann", token.id, "page consent", "ok"),
+        ("ann", token.id, "page consent", "ok"),
+        ("ann", token.id, "page consent", "400"),
+    ]
+
+
+def test_the_page_is_counted_with_the_other_servers(tmp_path):
+    """A twentieth of a burst by this server alone, and then out of the shared bucket."""
+    spent = []
+
+    class Shared:
+        def spend(self, owner, tokens):
+            spent.append((owner, tokens))
+            return 100.0
+
+    world = AuthorizationWorld(tmp_path, fetch=None, shared=Shared())
+    world.enter("ann")
+    path = world.asks(world.register().json()["client_id"])
+    assert {world.browse("GET", path).status_code for _ in range(11)} == {200}
+    world.close()
+    assert spent == [("ann", 10)]
 
 
 def test_the_form_of_another_user_is_none(world, client):

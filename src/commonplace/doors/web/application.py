@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from commonplace.core.redact import Screen
     from commonplace.doors.owner_apps import OwnerApps
     from commonplace.doors.web.consent import AsksConsent
-    from commonplace.doors.web.guard import Entrance, KeepsVisitors
+    from commonplace.doors.web.guard import Entrance, KeepsVisitors, Rates
 
 _log = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class AnsweredPage(NamedTuple):
     """A page that was answered, to whom, and for which entries.
 
     Attributes:
-        name: Of its row in the table of pages.
+        name: Of its row in the table of pages, or `consent`.
         refs: Of the entries that it was asked for; a list shows others as well.
     """
 
@@ -287,18 +287,29 @@ class WebApplication:
             if visitor is None:
                 return self._show_entrance(401)
             rates = self._limits.drafts if row.name in _AS_TYPED else self._limits.rates
-            await rates.agree(visitor.owner)
-            try:
-                with rates.call(visitor.owner):
-                    response = await self._counted(row, visitor, request)
-            except RateLimitExceeded as exc:
-                response = self._too_many(exc, visitor)
-            # Before the browser has the page: the next may be asked of another server.
-            cookie = request.cookies.get(_cookie_name(request), "")
-            await self._asked(partial(self._visitors.keep, cookie, visitor))
-            return response
+            counted = partial(self._counted, row, visitor, request)
+            return await self._within_limits(rates, visitor, request, counted)
 
         return answer
+
+    async def _within_limits(
+        self,
+        rates: Rates,
+        visitor: Visitor,
+        request: Request,
+        answer: Callable[[], Awaitable[Response]],
+    ) -> Response:
+        """Answer a visitor within an owner's limits, and keep what that changed of the visitor."""
+        await rates.agree(visitor.owner)
+        try:
+            with rates.call(visitor.owner):
+                response = await answer()
+        except RateLimitExceeded as exc:
+            response = self._too_many(exc, visitor)
+        # Before the browser has the page: the next may be asked of another server.
+        cookie = request.cookies.get(_cookie_name(request), "")
+        await self._asked(partial(self._visitors.keep, cookie, visitor))
+        return response
 
     async def _counted(self, row: PageRow, visitor: Visitor, request: Request) -> Response:
         """Answer a request that is within its owner's limits."""
@@ -517,18 +528,23 @@ class WebApplication:
                 # Where another site sends a browser it shows no cookie: it comes again by itself.
                 response.headers["Refresh"] = f"0; url={self._prefix}{CONSENT}?{query}"
             return _opened_by_others(response)
-        try:
-            with self._limits.rates.call(visitor.owner):
-                response = await self._asked_consent(request, visitor, query)
-        except RateLimitExceeded as exc:
-            response = self._too_many(exc, visitor)
-        except CommonplaceError as exc:
-            response = self._error(exc, visitor)
-        cookie = request.cookies.get(_cookie_name(request), "")
-        await self._asked(partial(self._visitors.keep, cookie, visitor))
-        return _opened_by_others(response)
+        asked = partial(self._asked_consent, request, visitor, query)
+        rates = self._limits.rates
+        return _opened_by_others(await self._within_limits(rates, visitor, request, asked))
 
     async def _asked_consent(self, request: Request, visitor: Visitor, query: str) -> Response:
+        """The page of consent, or what is wrong."""
+        began = time.perf_counter()
+        try:
+            response = await self._make_consent(request, visitor, query)
+        except CommonplaceError as exc:
+            response = self._error(exc, visitor)
+        seconds = time.perf_counter() - began
+        answered = AnsweredPage("consent", visitor, response.status_code, seconds, ())
+        await anyio.to_thread.run_sync(self._answered, answered)
+        return response
+
+    async def _make_consent(self, request: Request, visitor: Visitor, query: str) -> Response:
         """The question, or where its answer leads. Raises: as `AsksConsent.ask`, Denied."""
         assert self._consent is not None
         if request.method == "POST":
