@@ -116,7 +116,7 @@ class AnsweredPage(NamedTuple):
     visitor: Visitor
     status: int
     seconds: float
-    refs: tuple[str, ...]
+    refs: tuple[str, ...] = ()
 
     @property
     def has_failed(self) -> bool:
@@ -190,7 +190,7 @@ class WebApplication:
             routes=self._routes(),
             exception_handlers={
                 HTTPException: self._http_error,
-                CommonplaceError: self._cannot_now,
+                CommonplaceError: self._crash,
                 Exception: self._crash,
             },
         )
@@ -202,17 +202,14 @@ class WebApplication:
             Route(_LEAVE, self._leave, methods=["POST"]),
             Route(_LIVE, self._or_head(self._live), methods=["GET"]),
             *(
-                [Route(CONSENT, self._or_head(self._answer_consent), methods=["GET", "POST"])]
-                if self._consent is not None
-                else []
-            ),
-            *(
                 Route(row.path, self._endpoint(row), methods=["POST"])
                 if row.writes
                 else Route(row.path, self._or_head(self._endpoint(row)), methods=["GET"])
                 for row in PAGES
             ),
         ]
+        if self._consent is not None:
+            routes += [Route(CONSENT, self._or_head(self._answer_consent), methods=["GET", "POST"])]
         return [Mount(self._prefix, routes=routes)] if self._prefix else routes
 
     async def __call__(
@@ -414,22 +411,24 @@ class WebApplication:
 
     def _error(self, error: CommonplaceError | None, visitor: Visitor | None) -> Response:
         """An error in plain words; None for one of our own making."""
-        values: dict[str, str] = {
-            "message": "Something went wrong here, and it is not your doing.",
-            "hint": "Look into the log of the server: `COMMONPLACE_LOG` names it.",
-        }
         if error is not None:
-            values = {"message": error.explained(shows_paths=self._shows_paths), "hint": ""}
-        status = STATUS.get(error.code, 500) if error is not None else 500
-        page = WebPage(template="error.html", title=HTTPStatus(status).phrase, values=values)
-        response = self._page(page, visitor)
-        response.status_code = status
-        return response
+            message = error.explained(shows_paths=self._shows_paths)
+            return self._error_page(STATUS.get(error.code, 500), message, visitor)
+        message = "Something went wrong here, and it is not your doing."
+        hint = "Look into the log of the server: `COMMONPLACE_LOG` names it."
+        return self._error_page(500, message, visitor, hint=hint)
+
+    def _error_page(
+        self, status: int, message: str, visitor: Visitor | None, *, hint: str = "", title: str = ""
+    ) -> Response:
+        values = {"message": message, "hint": hint}
+        title = title or HTTPStatus(status).phrase
+        page = WebPage(template="error.html", title=title, values=values, status=status)
+        return self._page(page, visitor)
 
     def _too_many(self, limit: RateLimitExceeded, visitor: Visitor) -> Response:
-        values = {"message": limit.message, "hint": "Try again in a moment."}
-        page = WebPage(template="error.html", title="Too many requests", values=values, status=429)
-        response = self._page(page, visitor)
+        hint, title = "Try again in a moment.", "Too many requests"
+        response = self._error_page(429, limit.message, visitor, hint=hint, title=title)
         response.headers["retry-after"] = str(limit.retry_after_s)
         return response
 
@@ -443,17 +442,11 @@ class WebApplication:
     async def _http_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         known = {404: "There is no such page.", 405: "This page cannot be asked for in this way."}
-        values = {"message": known.get(error.status_code, error.detail), "hint": ""}
-        title = HTTPStatus(error.status_code).phrase
-        page = WebPage(template="error.html", title=title, values=values, status=error.status_code)
-        return self._page(page, await self._visitor(request))
-
-    async def _cannot_now(self, request: Request, error: Exception) -> Response:
-        assert isinstance(error, CommonplaceError)
-        return self._error(error, None)
+        message = known.get(error.status_code, error.detail)
+        return self._error_page(error.status_code, message, await self._visitor(request))
 
     async def _crash(self, request: Request, error: Exception) -> Response:
-        return self._error(None, None)
+        return self._error(error if isinstance(error, CommonplaceError) else None, None)
 
     async def _visitor(self, request: Request) -> Visitor | None:
         """Who asks. Raises: Unavailable, where that cannot be found out now."""
@@ -479,19 +472,14 @@ class WebApplication:
         """The page that lets in. query: of the page of consent, which it leads to."""
         template = self._entrance.template
         values = {"message": message, "after": Address(f"?{query}" if query else "")}
-        page = WebPage(template=template, title="Commonplace", values=values)
-        response = self._page(page, None)
-        response.status_code = status
-        return response
+        page = WebPage(template=template, title="Commonplace", values=values, status=status)
+        return self._page(page, None)
 
     async def _enter(self, request: Request) -> Response:
         """Let a browser in that brings a key, and send it to the first page."""
         is_form = request.method == "POST"
         query = request.url.query if is_form and self._consent is not None else ""
-        try:
-            form = await self._form(request, LONGEST_KEY) if is_form else {}
-        except CommonplaceError as exc:
-            return self._error(exc, None)
+        form = await self._form(request, LONGEST_KEY) if is_form else {}
         given = form.get("key", [""])[-1] if is_form else request.query_params.get("key", "")
         if given and is_form is not self._entrance.takes_form:
             return self._show_entrance(403, _NOT_THIS_WAY[is_form], query)
@@ -533,19 +521,17 @@ class WebApplication:
         return _opened_by_others(await self._within_limits(rates, visitor, request, asked))
 
     async def _asked_consent(self, request: Request, visitor: Visitor, query: str) -> Response:
-        """The page of consent, or what is wrong."""
+        """The question, or where its answer leads, or what is wrong with either."""
         began = time.perf_counter()
         try:
             response = await self._make_consent(request, visitor, query)
         except CommonplaceError as exc:
             response = self._error(exc, visitor)
-        seconds = time.perf_counter() - began
-        answered = AnsweredPage("consent", visitor, response.status_code, seconds, ())
-        await anyio.to_thread.run_sync(self._answered, answered)
+        page = AnsweredPage("consent", visitor, response.status_code, time.perf_counter() - began)
+        await anyio.to_thread.run_sync(self._answered, page)
         return response
 
     async def _make_consent(self, request: Request, visitor: Visitor, query: str) -> Response:
-        """The question, or where its answer leads. Raises: as `AsksConsent.ask`, Denied."""
         assert self._consent is not None
         if request.method == "POST":
             form = await self._form(request, LONGEST_KEY)
@@ -556,9 +542,9 @@ class WebApplication:
         values = {"asked": asked, "question_at": Address(f"{self._prefix}{CONSENT}?{query}")}
         page = WebPage(template="consent.html", title="Let a program in", values=values)
         response = self._page(page, visitor)
-        policy = HEADERS["Content-Security-Policy"]
         here, there = "form-action 'self'", f"form-action 'self' {asked.leads_to}"
-        response.headers["Content-Security-Policy"] = policy.replace(here, there)
+        policy = HEADERS["Content-Security-Policy"].replace(here, there)
+        response.headers["Content-Security-Policy"] = policy
         return response
 
     async def _leave(self, request: Request) -> Response:
