@@ -252,3 +252,17 @@ def test_an_unknown_client_at_the_token_door_is_fetched_by_nobody(world):
     answer = world.exchange("https://internal.example/client.json", "code")
     assert answer.status_code == 401
     assert world.fetched == []
+
+
+def test_while_nothing_can_be_read_clients_are_sent_away_and_the_log_says_why(
+    world, client, tmp_path, caplog
+):
+    """Once, however often they come; what is wrong is nothing that they are told."""
+    code = world.code(client)
+    (tmp_path / "sign-ins.json").write_text("damaged")
+    for _ in range(2):
+        answer = world.exchange(client, code)
+        assert (answer.status_code, answer.json()) == (503, {"error": "temporarily_unavailable"})
+    (said,) = [x.message for x in caplog.records if "sign in" in x.message]
+    assert said.startswith("No client can sign in: The file of sign-ins ")
+    assert f"{tmp_path / 'sign-ins.json'} cannot be read. It is damaged." in said

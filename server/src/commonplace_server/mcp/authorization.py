@@ -6,6 +6,7 @@ Decides what a client may be and what it is given; the protocol is the SDK's.
 from __future__ import annotations
 
 import json
+import logging
 import time
 import urllib.parse
 from collections import Counter
@@ -60,6 +61,7 @@ _ONCE = frozenset(
     " resource grant_type code code_verifier refresh_token token client_secret".split()
 )
 _NO_STORE = {"Cache-Control": "no-store"}
+_log = logging.getLogger(f"commonplace.{__name__}")
 
 
 class _Asked(NamedTuple):
@@ -104,8 +106,9 @@ class AuthorizationServer:
         self._tokens = tokens
         self._documents = documents
         self._toolsets = toolsets
+        self._warned = ""
         self._inside = Starlette(
-            routes=self._routes(), exception_handlers={CommonplaceError: _cannot_now}
+            routes=self._routes(), exception_handlers={CommonplaceError: self._cannot_now}
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -173,6 +176,16 @@ class AuthorizationServer:
             return await handle(_with_secret(request, given))
 
         return answer
+
+    async def _cannot_now(self, _request: Request, error: Exception) -> Response:
+        """What is answered while nothing can be read of clients and grants; the log says why.
+
+        Each reason once: strangers may ask as often as they like.
+        """
+        if str(error) != self._warned:
+            _log.error("No client can sign in: %s", error)
+        self._warned = str(error)
+        return JSONResponse({"error": "temporarily_unavailable"}, 503, headers=_NO_STORE)
 
     def _is_ours(self, resource: str) -> bool:
         return resource.rstrip("/") in self._resources
@@ -357,11 +370,6 @@ def _with_secret(request: Request, given: Sequence[tuple[str, Any]]) -> Request:
     kind = (b"content-type", b"application/x-www-form-urlencoded")
     scope = {**request.scope, "headers": [kind]}
     return Request(scope, receive)
-
-
-async def _cannot_now(_request: Request, _error: Exception) -> Response:
-    """What is answered while nothing can be read of clients and grants; the log says why."""
-    return JSONResponse({"error": "temporarily_unavailable"}, 503, headers=_NO_STORE)
 
 
 def _refused(error: str, why: str) -> Response:
