@@ -358,7 +358,7 @@ def new_token(
         member=parse_user(member) if member else "",
         scopes=parse_scopes(scopes, is_member=bool(member)),
         toolsets=tuple(toolsets),
-        digest=_digest(text),
+        digest=digest_of(text),
         created_at=now,
         expires_at=expires_at,
         label=parse_label(label),
@@ -379,7 +379,7 @@ def is_of(token: Token | None, presented: str) -> bool:
 
     Compared even where there is none: the time taken does not tell which ids there are.
     """
-    right = hmac.compare_digest(_digest(presented), token.digest if token else _digest(""))
+    right = hmac.compare_digest(digest_of(presented), token.digest if token else digest_of(""))
     return token is not None and right
 
 
@@ -440,7 +440,8 @@ def parse_expiry(text: str, *, now: datetime, zone: tzinfo) -> datetime:
         raise Invalid(f"Invalid expiry: {text!r}.", hint="Use 90d, 12h or 2027-01-01.") from exc
 
 
-def _digest(text: str) -> str:
+def digest_of(text: str) -> str:
+    """What is kept of a text that opens something: its sha256, in hexadecimal digits."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

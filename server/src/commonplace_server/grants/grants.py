@@ -6,7 +6,6 @@ a grant ends with the token by which its user signed in.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 import secrets
@@ -21,7 +20,7 @@ from msgspec import Struct
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import NotFound
 from commonplace_server.grants.records import Record
-from commonplace_server.tokens import LONGEST_LABEL, Token
+from commonplace_server.tokens import LONGEST_LABEL, Token, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -127,7 +126,7 @@ class Grants:
         facts = {"allowed": msgspec.to_builtins(allowed), "asked": asked}
         record = Record(
             kind="code",
-            key=_digest(text),
+            key=digest_of(text),
             group=allowed.owner,
             facts=facts,
             until=self._clock() + CODE_LASTS,
@@ -140,7 +139,7 @@ class Grants:
 
         One that comes a second time was stolen, or is: what it was exchanged for ends.
         """
-        found = self.records.find("code", [_digest(text)])
+        found = self.records.find("code", [digest_of(text)])
         if not found:
             return None
         (record,) = found
@@ -161,9 +160,9 @@ class Grants:
             **msgspec.to_builtins(allowed),
             "made": render_time(now),
             "used": render_time(now),
-            "family": _digest(family),
-            "refresh": _digest(refresh),
-            "access": {_digest(issued.access): render_time(now + ACCESS_LASTS)},
+            "family": digest_of(family),
+            "refresh": digest_of(refresh),
+            "access": {digest_of(issued.access): render_time(now + ACCESS_LASTS)},
         }
         grant = Record(kind="grant", key=made_id, group=allowed.owner, facts=facts, until=until)
         if self._token_of(grant).state(now) != "valid":
@@ -203,11 +202,11 @@ class Grants:
         scopes = tuple(grant.facts["scopes"])
         issued = _issued(grant.key, family, access, refresh, scopes)
         kept = [x for x in grant.facts["access"].items() if parse_time(x[1]) > now]
-        newest = {_digest(issued.access): render_time(now + ACCESS_LASTS)}
+        newest = {digest_of(issued.access): render_time(now + ACCESS_LASTS)}
         facts = {
             **grant.facts,
             "used": render_time(now),
-            "refresh": _digest(refresh),
+            "refresh": digest_of(refresh),
             "former": grant.facts["refresh"],
             "access": dict(kept[-_ACCESS_KEPT + 1 :]) | newest,
         }
@@ -217,7 +216,7 @@ class Grants:
 
     def find_access(self, text: str) -> Token | None:
         """The token that an access token stands for; None for one that is not valid."""
-        named, digest = _ACCESS.fullmatch(text), _digest(text)
+        named, digest = _ACCESS.fullmatch(text), digest_of(text)
         grant = self._find(named[1]) if named else None
         if named and self.records.waits and (grant is None or digest not in grant.facts["access"]):
             grant = self._find(named[1], fresh=True)  # another server has just given it out
@@ -405,9 +404,5 @@ def _secret(size: int) -> str:
     return secrets.token_urlsafe(size)
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def _same(digest: str, text: str) -> bool:
-    return hmac.compare_digest(digest, _digest(text))
+    return hmac.compare_digest(digest, digest_of(text))

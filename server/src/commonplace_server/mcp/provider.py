@@ -9,7 +9,6 @@ import time
 from collections import deque
 from datetime import timedelta
 from functools import partial
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -29,7 +28,7 @@ from commonplace.core.text import opening
 from commonplace_server.grants.grants import ACCESS_LASTS, GRANT_LASTS
 from commonplace_server.grants.records import Record
 from commonplace_server.grants.redirects import MOST, find_fault, is_named
-from commonplace_server.tokens import LONGEST_LABEL, SCOPES
+from commonplace_server.tokens import LONGEST_LABEL, SCOPES, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,7 +99,7 @@ class Provider:
     async def get_client(self, client_id: str) -> KnownClient | None:
         """A client that has registered, or that a user has let in; see the SDK's provider."""
         found = await self.in_thread(
-            partial(self._grants.records.find, "client", [_key(client_id)])
+            partial(self._grants.records.find, "client", [digest_of(client_id)])
         )
         return KnownClient.model_validate(found[0].facts) if found else None
 
@@ -135,7 +134,7 @@ class Provider:
     async def _keep(self, client: KnownClient, lasts: timedelta) -> None:
         record = Record(
             kind="client",
-            key=_key(str(client.client_id)),
+            key=digest_of(str(client.client_id)),
             facts=_essence(client),
             until=self._clock() + lasts,
         )
@@ -239,7 +238,3 @@ def _token(issued: Issued | None) -> OAuthToken:
         expires_in=int(ACCESS_LASTS.total_seconds()),
         scope=" ".join(issued.scopes),
     )
-
-
-def _key(client_id: str) -> str:
-    return sha256(client_id.encode("utf-8", "surrogatepass")).hexdigest()
