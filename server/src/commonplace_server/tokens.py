@@ -20,12 +20,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.clock import parse_time, render_time
-from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
-from commonplace.core.files import locked, make_folder, may_exist, replace_file, translated
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+from commonplace.core.files import make_folder, may_exist
 from commonplace.core.owner_folders import parse_owner
 from commonplace.core.spaces import Member, is_space, parse_space, parse_user
 from commonplace.core.text import nearest, opening
 from commonplace.core.when.phrases import parse_until
+from commonplace_server.json_file import JsonFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -187,28 +188,30 @@ class TokenFile:
 
     def __init__(self, home: Path, *, clock: Clock) -> None:
         self._home = home
-        self._path = home / FILE
+        self._file = JsonFile(
+            home / FILE,
+            _tokens_in,
+            versions=(_FORMAT, _WITH_MEMBERS),
+            named="file of tokens",
+            hint="Move it away, and create the tokens again.",
+        )
         self._clock = clock
         self._lock = threading.Lock()
-        self._seen: tuple[int, ...] | None = None
-        self._tokens: Mapping[str, Token] = {}
-        self._ever = False
         self._uses_noted: dict[str, datetime] = {}
 
     def create(self, owner: str, **options: Unpack[TokenOptions]) -> tuple[Token, str]:
         """Make a token; see `KeepsTokens`."""
         token, text = new_token(owner, now=self._clock(), **options)
-        make_folder(self._home)
-        with locked(self._home):
-            self._write([*self._read().values(), token])
+        with self._file.changing():
+            self._write([*self._file.read().values(), token])
         return token, text
 
     def revoke(self, token_id: str, *, at: datetime | None = None) -> Token:
         """Revoke a token; may be called twice. at: None for now. Raises: NotFound."""
-        if not may_exist(self._path):
+        if not may_exist(self._file.path):
             raise no_token(token_id, [])
-        with locked(self._home):
-            tokens = dict(self._read())
+        with self._file.changing():
+            tokens = self._file.read()
             if token_id not in tokens:
                 raise no_token(token_id, [*tokens])
             token = tokens[token_id]
@@ -230,18 +233,12 @@ class TokenFile:
             Unavailable: The file is damaged, or of a newer version.
             Denied: The file may not be read.
         """
-        with self._lock:
-            seen = self._look()
-            if seen != self._seen:
-                self._tokens = self._read()
-                self._seen = seen
-                self._ever = self._ever or seen is not None
-            return self._tokens
+        return self._file.look()
 
     def was_used(self) -> bool:
         """Whether there is a file of tokens, or was one since this was made."""
         self.known()
-        return self._ever
+        return self._file.was_there
 
     def find(self, presented: str) -> Token | None:
         """The token with this text, valid or not; None where there is none."""
@@ -284,34 +281,10 @@ class TokenFile:
             return None
         return datetime.fromtimestamp(noted, UTC)
 
-    def _look(self) -> tuple[int, ...] | None:
-        try:
-            with translated(self._path):
-                found = os.stat(self._path)
-        except NotFound:
-            if os.path.lexists(self._path):
-                raise _unreadable(self._path, "It is a link that leads nowhere.") from None
-            return None
-        return found.st_ino, found.st_mtime_ns, found.st_size
-
-    def _read(self) -> dict[str, Token]:
-        try:
-            with translated(self._path):
-                content = self._path.read_bytes()
-        except NotFound:
-            return {}
-        try:
-            document = json.loads(content)
-            if document["version"] not in (_FORMAT, _WITH_MEMBERS):
-                raise _unreadable(self._path, "It is of a newer version.")
-            return {token.id: token for token in map(_token_of, document["tokens"])}
-        except (ValueError, RecursionError, KeyError, TypeError, AttributeError, Invalid) as exc:
-            raise _unreadable(self._path, "It is damaged.") from exc
-
     def _write(self, tokens: Sequence[Token]) -> None:
         version = _WITH_MEMBERS if any(token.member for token in tokens) else _FORMAT
         document = {"version": version, "tokens": [_facts_of(token) for token in tokens]}
-        replace_file(self._path, json.dumps(document, indent=1).encode() + b"\n", mode=0o600)
+        self._file.write(json.dumps(document, indent=1).encode())
 
 
 def new_token(
@@ -445,6 +418,10 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _tokens_in(document: Mapping[str, Any]) -> dict[str, Token]:
+    return {token.id: token for token in map(_token_of, document["tokens"])}
+
+
 def _token_of(facts: Mapping[str, Any]) -> Token:
     times = {
         name: None if facts.get(name) is None else parse_time(facts[name])
@@ -484,11 +461,3 @@ def no_token(token_id: str, known: Sequence[str]) -> NotFound:
     near = nearest(token_id, [*known])
     hint = f"Did you mean {near}?" if near else "See `commonplace tokens list`."
     return NotFound(f"There is no token {opening(token_id, 40)!r}.", hint=hint)
-
-
-def _unreadable(path: Path, why: str) -> Unavailable:
-    return Unavailable(
-        f"The file of tokens {{place}} cannot be read. {why}",
-        hint="Move it away, and create the tokens again.",
-        place=path,
-    )

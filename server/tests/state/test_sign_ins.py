@@ -188,6 +188,13 @@ class TestOfAHome(RecordLaws):
         with pytest.raises(Unavailable):
             fresh().put(record("two"), most=1)
 
+    def test_a_link_that_leads_nowhere_lets_nobody_in(self, fresh, tmp_path):
+        """Sign-ins on a disk that is not there yet: not a server at which nobody ever signed in."""
+        (tmp_path / "kept").mkdir(exist_ok=True)
+        (tmp_path / "kept" / "sign-ins.json").symlink_to(tmp_path / "elsewhere.json")
+        with pytest.raises(Unavailable, match="leads nowhere"):
+            fresh().find("client", ["one"])
+
 
 class TestOfADatabase(RecordLaws):
     """In a table."""

@@ -31,6 +31,7 @@ NO_TEXT = {
     "doors.hooks.moved": "paths of projects",
     "app.restore": "the settings of a backup, to be read as this user's",
     "commonplace_server.grants.records": "hashes of tokens, and what programs call themselves",
+    "commonplace_server.json_file": "what its callers write, each of which is named here",
     "commonplace_server.postgres.database": "a connection to Postgres",
     "commonplace_server.postgres.migrate": "a connection to Postgres",
     "commonplace_server.tokens": "hashes of tokens, and their names",
@@ -84,7 +85,7 @@ NO_TEXT = {
 """Modules that write no text of an entry under a name that stays, and what they write instead."""
 
 CALLS = frozenset(
-    "LogFile add_line NamedTemporaryFile TemporaryDirectory TemporaryFile connect connect_erasing copy2 copyfile"
+    "JsonFile LogFile add_line NamedTemporaryFile TemporaryDirectory TemporaryFile connect connect_erasing copy2 copyfile"
     " mkdtemp mkstemp open_draft publish_new replace_file scratch_folder scratch_folder_aside temp_file write_archive"
     " write_bytes write_derived write_new write_text".split()
 )

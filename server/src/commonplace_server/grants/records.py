@@ -5,9 +5,6 @@ Never holds what opens anything, only hashes of it.
 
 from __future__ import annotations
 
-import json
-import os
-import threading
 from collections import Counter
 from datetime import datetime  # noqa: TC003  msgspec reads it
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -16,11 +13,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.errors import NotFound, Unavailable
-from commonplace.core.files import locked, make_folder, replace_file, translated
+from commonplace_server.json_file import JsonFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.core.clock import Clock
@@ -91,84 +87,59 @@ class RecordFile:
     waits = False
 
     def __init__(self, home: Path, *, clock: Clock) -> None:
-        self._home = home
-        self._path = home / FILE
+        self._file = JsonFile(
+            home / FILE,
+            _records_in,
+            versions=(_FORMAT,),
+            named="file of sign-ins",
+            hint="Move it away: clients then ask their users to sign in again.",
+        )
         self._clock = clock
-        self._lock = threading.Lock()
-        self._seen: tuple[int, ...] | None = None
-        self._records: Mapping[tuple[str, str], Record] = {}
 
     def find(self, kind: Kind, keys: Sequence[str]) -> list[Record]:
         """Those with some keys; see `KeepsRecords`."""
-        known = self._known()
+        known = self._file.look()
         return self._current(known[kind, key] for key in keys if (kind, key) in known)
 
     def list_records(self, kind: Kind) -> list[Record]:
         """All of a kind; see `KeepsRecords`."""
-        return self._current(x for x in self._known().values() if x.kind == kind)
+        return self._current(x for x in self._file.look().values() if x.kind == kind)
 
     def put(self, record: Record, *, most: int) -> None:
         """Keep a record; see `KeepsRecords`."""
-        make_folder(self._home)
-        with locked(self._home):
-            others = [x for x in self._read() if (x.kind, x.key) != (record.kind, record.key)]
-            self._write(_trimmed([*self._current(others), record], most, record))
+        with self._file.changing():
+            known = self._file.read()
+            known.pop((record.kind, record.key), None)
+            self._write(_trimmed([*self._current(known.values()), record], most, record))
 
     def alter(self, record: Record, facts: Mapping[str, Any]) -> bool:
         """Give a record other facts; see `KeepsRecords`."""
-        make_folder(self._home)
-        with locked(self._home):
-            known = self._read()
-            if record not in known:
+        with self._file.changing():
+            known = self._file.read()
+            if known.get((record.kind, record.key)) != record:
                 return False
             altered = replace(record, facts={**facts}, version=record.version + 1)
-            self._write([altered if x == record else x for x in known])
+            self._write((known | {(record.kind, record.key): altered}).values())
         return True
 
     def remove(self, record: Record) -> None:
         """Remove a record; see `KeepsRecords`."""
-        make_folder(self._home)
-        with locked(self._home):
-            known = self._read()
-            self._write([x for x in known if (x.kind, x.key) != (record.kind, record.key)])
+        with self._file.changing():
+            known = self._file.read()
+            known.pop((record.kind, record.key), None)
+            self._write(known.values())
 
     def _current(self, records: Iterable[Record]) -> list[Record]:
         now = self._clock()
         return [x for x in records if x.until > now]
 
-    def _known(self) -> Mapping[tuple[str, str], Record]:
-        with self._lock:
-            seen = self._look()
-            if seen != self._seen:
-                self._records = {(x.kind, x.key): x for x in self._read()}
-                self._seen = seen
-            return self._records
+    def _write(self, records: Collection[Record]) -> None:
+        self._file.write(msgspec.json.encode({"version": _FORMAT, "records": [*records]}))
 
-    def _look(self) -> tuple[int, ...] | None:
-        try:
-            with translated(self._path):
-                found = os.stat(self._path)
-        except NotFound:
-            return None
-        return found.st_ino, found.st_mtime_ns, found.st_size
 
-    def _read(self) -> list[Record]:
-        try:
-            with translated(self._path):
-                content = self._path.read_bytes()
-        except NotFound:
-            return []
-        try:
-            document = json.loads(content)
-            if document["version"] != _FORMAT:
-                raise _unreadable(self._path, "It is of a newer version.")
-            return msgspec.convert(document["records"], list[Record])
-        except (ValueError, RecursionError, KeyError, TypeError) as exc:
-            raise _unreadable(self._path, "It is damaged.") from exc
-
-    def _write(self, records: Sequence[Record]) -> None:
-        document = {"version": _FORMAT, "records": records}
-        replace_file(self._path, msgspec.json.encode(document) + b"\n", mode=0o600)
+def _records_in(document: Mapping[str, Any]) -> dict[tuple[str, str], Record]:
+    records = msgspec.convert(document["records"], list[Record])
+    return {(x.kind, x.key): x for x in records}
 
 
 def _trimmed(records: Sequence[Record], most: int, new: Record) -> list[Record]:
@@ -180,11 +151,3 @@ def _trimmed(records: Sequence[Record], most: int, new: Record) -> list[Record]:
     )
     gone = {x.key for x in ending[: max(0, alike - most)]}
     return [x for x in records if x.kind != new.kind or x.key not in gone]
-
-
-def _unreadable(path: Path, why: str) -> Unavailable:
-    return Unavailable(
-        f"The file of sign-ins {{place}} cannot be read. {why}",
-        hint="Move it away: clients then ask their users to sign in again.",
-        place=path,
-    )
