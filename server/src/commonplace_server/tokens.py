@@ -52,6 +52,7 @@ _FORMAT = 1
 _WITH_MEMBERS = 2
 """The format of a file that a program without spaces would take for one of users alone."""
 _SECRET_BYTES = 32
+_TOOLSET = "toolset:"
 _TOKEN = re.compile(r"cp_([0-9a-f]{8})_[A-Za-z0-9_-]{43}")
 _SPAN = re.compile(r"(\d{1,5})\s*([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -381,6 +382,11 @@ def parse_scopes(scopes: Sequence[str], *, is_member: bool = False) -> tuple[str
     if ADMIN in scopes and "write" not in scopes:
         raise Invalid("The scope admin needs write too.", hint="Use read,write,admin.")
     return tuple(name for name in known if name in scopes)
+
+
+def toolsets_in(scopes: Iterable[str]) -> set[str]:
+    """The toolsets that the scopes of a client name, as `toolset:memory`."""
+    return {x.removeprefix(_TOOLSET) for x in scopes if x.startswith(_TOOLSET)}
 
 
 def parse_label(text: str) -> str:

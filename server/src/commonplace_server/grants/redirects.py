@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import urllib.parse
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+from commonplace.doors.host_names import LOOPBACK_NAMES
 
 PROGRAMS = frozenset({"cursor", "vscode", "vscode-insiders", "windsurf"})
 """Schemes of programs that have no `.` in them, as they should (RFC 8252, 7.1)."""
@@ -36,7 +36,7 @@ def find_fault(address: str) -> str:
         return "it has a user or a fragment in it"
     if parts.scheme in {"http", "https"} and not _HOST.fullmatch(parts.netloc):
         return "it names no host"
-    if parts.scheme == "http" and host not in LOOPBACK:
+    if parts.scheme == "http" and host not in LOOPBACK_NAMES:
         return "http is for this machine alone"
     if parts.scheme in {"http", "https"}:
         return ""
@@ -52,7 +52,7 @@ def is_named(address: str, named: str) -> bool:
     if address == named:
         return True
     asked, known = urllib.parse.urlsplit(address), urllib.parse.urlsplit(named)
-    is_local = known.scheme == "http" and known.hostname in LOOPBACK
+    is_local = known.scheme == "http" and known.hostname in LOOPBACK_NAMES
     return is_local and (asked.scheme, asked.hostname, asked.path, asked.query) == (
         known.scheme,
         known.hostname,

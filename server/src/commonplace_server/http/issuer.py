@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
 from commonplace.core.spaces import parse_user
 from commonplace.core.text import opening
-from commonplace_server.tokens import SCOPES, Token
+from commonplace.doors.host_names import LOOPBACK_NAMES
+from commonplace_server.tokens import SCOPES, Token, toolsets_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,9 +33,6 @@ ALGORITHMS = frozenset(
 )
 """What a token may be signed by: never a shared secret, which anybody with the public key has."""
 
-TOOLSET = "toolset:"
-"""What a scope that names a toolset begins with."""
-
 _LONGEST = 16_384
 _LEEWAY_S = 30
 _KEEP_S = 600.0
@@ -42,7 +40,6 @@ _RETRY_S = 10.0
 _MOST_BYTES = 1024 * 1024
 _TIMEOUT_S = 10.0
 _MOST_CALLERS = 10_000
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class _Key(NamedTuple):
@@ -155,7 +152,7 @@ class Issuer:
 
     def _token(self, claims: Mapping[str, Any], made: datetime, until: datetime) -> Token:
         owner, scopes = self._owner(claims), _scopes(claims)
-        toolsets = tuple(sorted(x.removeprefix(TOOLSET) for x in scopes if x.startswith(TOOLSET)))
+        toolsets = tuple(sorted(toolsets_in(scopes)))
         rights = tuple(x for x in SCOPES if x in scopes)
         client = str(claims.get("client_id") or claims.get("azp") or "")
         # The next token of the same client for the same user goes on with what this one began.
@@ -284,7 +281,9 @@ def fetch_json(address: str) -> Mapping[str, Any]:
     body, ends = bytearray(), time.monotonic() + _TIMEOUT_S
     try:
         parts = urllib.parse.urlsplit(address)
-        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        if parts.scheme != "https" and not (
+            parts.scheme == "http" and parts.hostname in LOOPBACK_NAMES
+        ):
             raise Unavailable(f"{opening(address, 100)!r} is no address with https.")
         # As it comes over the wire: what is packed may unfold to any size.
         plain = {"User-Agent": "commonplace", "Accept-Encoding": "identity"}

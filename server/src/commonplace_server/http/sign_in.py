@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
+from commonplace.doors.host_names import LOOPBACK_NAMES
 from commonplace.doors.web.application import CONSENT
-from commonplace_server.grants.redirects import LOOPBACK
 from commonplace_server.http.gate import PATH, WEB
 from commonplace_server.http.resource import ProtectedResource, SignIn
 from commonplace_server.tokens import SCOPES
@@ -64,7 +64,7 @@ def _at_this_server(
             hint="Take out one of them.",
         )
     parts = urllib.parse.urlsplit(address or "")
-    is_safe = parts.scheme == "https" or parts.hostname in LOOPBACK
+    is_safe = parts.scheme == "https" or parts.hostname in LOOPBACK_NAMES
     if address is None or not is_safe or parts.path:
         shown = "not set" if address is None else repr(address)
         raise Invalid(

@@ -38,7 +38,7 @@ from commonplace_server.grants.grants import GRANT_LASTS, Allowed
 from commonplace_server.grants.redirects import MOST, find_fault, origin_of, place_of
 from commonplace_server.mcp.provider import PUBLIC, KnownClient, Provider
 from commonplace_server.scope import AUTHORIZATION
-from commonplace_server.tokens import LONGEST_LABEL, SCOPES
+from commonplace_server.tokens import LONGEST_LABEL, SCOPES, toolsets_in
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 _LONGEST_STATE = 4096
 _CHALLENGE = 43
-_TOOLSET = "toolset:"
 _SENTINEL = "commonplace:asks"
 # A second one would be read by one of two, and not by the other.
 _ONCE = frozenset(
@@ -293,7 +292,7 @@ class AuthorizationServer:
         named = asked.params.scopes or []
         wants = [x for x in SCOPES if x in named] or [*SCOPES]
         scopes = tuple(x for x in SCOPES if x == "read" or (x in wants and of_user.may_write))
-        chosen = {x.removeprefix(_TOOLSET) for x in named if x.startswith(_TOOLSET)}
+        chosen = toolsets_in(named)
         return scopes, tuple(x for x in self._toolsets if x in chosen)
 
 
