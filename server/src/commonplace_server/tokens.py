@@ -38,6 +38,13 @@ FILE = "tokens.json"
 USES = "token-uses"
 """The folder with an empty file for each token that was used: its mtime is the last use."""
 
+KNOWN_S = 0.9
+"""How long a token or grant in a database is what it was when it was last read.
+
+Else each request asks twice: the shortest call takes 3.1 ms in place of 4.2, and 3.6 in place of
+4.6 in a session, in paired runs of 600 calls.
+"""
+
 USE_NOTED_EVERY = timedelta(hours=1)
 LONGEST_LABEL = 60
 SCOPES = ("read", "write")
@@ -65,12 +72,13 @@ class Token(Struct, frozen=True, kw_only=True):
 
     Args:
         id: Eight hex digits, which its text begins with; of a token that an identity provider made,
-            what it stands for.
+            what it stands for; of one that a client was given here, that of its grant.
         owner: Whose journals it opens.
         member: Who uses it, where the owner is a space; else empty.
         scopes: `read`, or `read` and `write`, of a member `admin` too; or `metrics` alone.
         toolsets: The tools it may call; empty for those that the server offers by default.
-        digest: The sha256 of its text; empty for a provider's.
+        digest: The sha256 of its text, or of what the tokens of a grant share; empty for a
+            provider's.
         created_at: When it was made.
         expires_at: Until when it is valid; None for ever.
         revoked_at: When it was revoked; None where it was not.

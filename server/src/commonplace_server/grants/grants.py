@@ -20,7 +20,7 @@ from msgspec import Struct
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import NotFound
 from commonplace_server.grants.records import Record
-from commonplace_server.tokens import LONGEST_LABEL, Token, digest_of
+from commonplace_server.tokens import KNOWN_S, LONGEST_LABEL, Token, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 CODE_LASTS = timedelta(seconds=60)
 ACCESS_LASTS = timedelta(hours=1)
 GRANT_LASTS = timedelta(days=90)
-
-KNOWN_S = 0.9
-"""How long a grant in a database is what it was when it was last read, as a token there."""
 
 MOST_GRANTS = 50
 MOST_CODES = 20

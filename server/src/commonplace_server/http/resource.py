@@ -75,12 +75,12 @@ class SignIn(NamedTuple):
 
     Attributes:
         resource: Says where they sign in.
+        tokens: Those of users, and of clients that signed in here.
         issuer: Reads the tokens of an identity provider; None where they sign in here.
         authorization: Lets them sign in here; None where they do elsewhere.
-        tokens: Those of users and of clients that signed in here, else None.
     """
 
     resource: ProtectedResource
+    tokens: ReadsTokens
     issuer: Issuer | None = None
     authorization: LetsIn | None = None
-    tokens: ReadsTokens | None = None

@@ -154,7 +154,7 @@ class HttpDoor:
         self._issuer = None if sign_in is None else sign_in.issuer
         self._resource = None if sign_in is None else sign_in.resource
         self._authorization = None if sign_in is None else sign_in.authorization
-        self._granted = tokens if sign_in is None else sign_in.tokens or tokens
+        self._granted = tokens if sign_in is None else sign_in.tokens
         self._apps = apps
         self._concurrency = ConcurrencyLimit()
         self._warmed = WarmedApps(apps)

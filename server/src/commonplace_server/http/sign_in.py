@@ -42,6 +42,7 @@ def read_sign_in(
 
     return SignIn(
         resource=_resource(serve.address, serve.issuer),
+        tokens=tokens,
         issuer=Issuer(
             serve.issuer,
             audience=serve.audience or f"{serve.address}{PATH}",

@@ -103,7 +103,7 @@ def _start(
 ) -> None:
     offer = _offer(settings, shared_only=shared_only)
     sign_in = read_sign_in(settings, state.tokens, state.records, offer)
-    granted = state.tokens if sign_in is None else sign_in.tokens or state.tokens
+    granted = state.tokens if sign_in is None else sign_in.tokens
     served = replace(settings, toolsets=offer.toolsets)
     apps = Apps(served, user_home=user_home)
     apps.shared.encoder.start()
