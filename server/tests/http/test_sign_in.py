@@ -14,9 +14,8 @@ import anyio
 import httpx2
 import pytest
 from mcp import Client
-from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
+from server.tests.http.consenting import BACK, Person, signs_in
 from server.tests.http_world import HttpServer
 from tests.doors.npm import MODULES, PROGRAMS, needs_npm
 from tests.patience import PATIENCE_S
@@ -24,8 +23,6 @@ from tests.patience import PATIENCE_S
 from commonplace_server.scope import STRUCTURED_HEADER
 
 pytestmark = needs_npm
-
-BACK = "http://127.0.0.1/back"
 
 
 @contextmanager
@@ -45,35 +42,12 @@ def provided(resource):
             process.terminate()
 
 
-class Kept:
-    """Where the client keeps what it was given."""
-
-    def __init__(self):
-        self.tokens = self.client = None
-
-    async def get_tokens(self):
-        """The tokens of an earlier sign-in."""
-        return self.tokens
-
-    async def set_tokens(self, tokens):
-        """Keep those of this one."""
-        self.tokens = tokens
-
-    async def get_client_info(self):
-        """What the provider knows the client by."""
-        return self.client
-
-    async def set_client_info(self, client):
-        """Keep that."""
-        self.client = client
-
-
-class Browser:
+class Browser(Person):
     """A person who signs in under a name and agrees to what is asked."""
 
     def __init__(self, name):
+        super().__init__(token="")
         self.name = name
-        self.came_back = ""
 
     async def opens(self, url):
         """Go through the provider's pages until it sends back to the client."""
@@ -90,28 +64,11 @@ class Browser:
                 answer = await web.post(place, data=typed)
             self.came_back = answer.headers["location"]
 
-    async def comes_back(self):
-        """What the provider sent along."""
-        said = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.came_back).query))
-        return AuthorizationCodeResult(code=said["code"], state=said["state"], iss=said.get("iss"))
-
     def _next(self, answer):
         return urllib.parse.urljoin(str(answer.url), answer.headers["location"])
 
     def _is_back(self, answer):
         return answer.headers["location"].startswith(BACK)
-
-
-def signs_in(url, name):
-    """What the official client is given as somebody: HTTP with a way to sign in."""
-    browser = Browser(name)
-    return OAuthClientProvider(
-        server_url=url,
-        client_metadata=OAuthClientMetadata(client_name="a client", redirect_uris=[BACK]),
-        storage=Kept(),
-        redirect_handler=browser.opens,
-        callback_handler=browser.comes_back,
-    )
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -123,7 +80,7 @@ def test_the_official_client_finds_the_provider_and_signs_in(words_only, mode):
     address = f"http://127.0.0.1:{port}"
 
     async def call(who, tool, **arguments):
-        auth = signs_in(f"{address}/mcp", who)
+        auth = signs_in(f"{address}/mcp", Browser(who))
         headers = {STRUCTURED_HEADER: "1"}
         async with httpx2.AsyncClient(auth=auth, headers=headers, timeout=PATIENCE_S) as http:
             transport = streamable_http_client(f"{address}/mcp", http_client=http)
