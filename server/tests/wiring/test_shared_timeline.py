@@ -19,8 +19,10 @@ from commonplace.journals.timeline.entry import id_of
 from commonplace.timeline import Timeline
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.store.due_timelines import DueTimelines
+from commonplace_server.wiring.memories import open_worker
 from commonplace_server.wiring.schema import check_worker
 from commonplace_server.wiring.timelines import FedByDatabase
+from commonplace_testing import FrozenClock, ReadySlot
 
 LONG_AGO = "2026-01-05 09:00"
 TABLES = (
@@ -276,6 +278,35 @@ def test_a_worker_writes_summaries_and_nothing_that_anybody_wrote(one, database)
             conn.execute("ROLLBACK TO before")
         conn.rollback()
     assert listed(one) == [SAID]
+
+
+FEEDING = {
+    "chronicle": ("add_entry", {"message": SAID}),
+    "private": ("process_thoughts", {"reflections": SAID}),
+    "notebook": ("journal_write", {"path": "gate", "entry": SAID}),
+}
+
+
+@pytest.mark.parametrize("journal", FEEDING)
+def test_a_worker_sums_up_what_feeds_a_timeline(journal, tmp_path, database, admin):
+    """Of each journal that lies in the database, with what the timeline itself says."""
+    urls = {"database.url": database.app_url, "database.worker_url": database.worker_url}
+    settings = settings_in(tmp_path, **urls, **{"timeline.feed": journal})
+    with ExitStack() as closing:
+        shared = ProcessContext(settings, encoder=ReadySlot(None), serves_owners=True)
+        closing.callback(shared.close)
+        clock = FrozenClock(read_time(LONG_AGO))
+        apps = Apps(settings, user_home=None, clock=clock, shared=shared)
+        closing.callback(apps.close)
+        ann = closing.enter_context(apps.using("ann"))
+        added(ann, "The harbour is closed.")
+        verb, given = FEEDING[journal]
+        ask(ann, verb, **given)
+        closing.enter_context(open_worker(shared)).run_once()
+    days = "SELECT body FROM cp_entries WHERE level = 2 AND starts < '2026-01-06' AND body <> ''"
+    ((said,),) = admin.execute(days).fetchall()
+    assert "harbour" in said
+    assert "quokka" in said
 
 
 def test_what_lies_on_a_disk_is_left_to_its_server():

@@ -5,19 +5,14 @@ A user's words and vectors lie in that database too; the index of other journals
 
 from __future__ import annotations
 
-import random
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.app.owner_context import SearchStack
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Problem
-from commonplace.journals.chronicle import event
-from commonplace.journals.notebook.format import DEFAULT_AUTHOR, JOURNAL
-from commonplace.journals.notebook.shared import SharedNotebook
-from commonplace.journals.private import source
+from commonplace.journals.notebook.format import DEFAULT_AUTHOR
 from commonplace_server.index import index
 from commonplace_server.index.merged import MergedIndex
 from commonplace_server.postgres.database import Postgres
@@ -32,9 +27,8 @@ from commonplace_server.state.visitors import BrowsersOfOwner, VisitorDatabase
 from commonplace_server.store import entries
 from commonplace_server.store.chronicle import ChroniclePostgres
 from commonplace_server.store.notebook import NotebookPostgres
-from commonplace_server.store.private import PrivatePostgres
-from commonplace_server.store.source import SharedSource
 from commonplace_server.store.timeline import TimelinePostgres
+from commonplace_server.wiring import journals
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.wiring.servers import describe_home, open_servers
 from commonplace_server.wiring.timelines import rolling_in, source_of_timeline, timeline_in
@@ -45,16 +39,18 @@ from commonplace_server.worker.worker import MemoryWorker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import tzinfo
 
     from commonplace.app.owner_context import JournalWiring, OwnerContext
     from commonplace.app.process import ProcessContext
     from commonplace.config.table import Settings
     from commonplace.core.ports import Searched, Source
     from commonplace.core.time_book import TimeColumn
+    from commonplace.journals.notebook.shared import SharedNotebook
     from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace.search.finder import Finder
     from commonplace_server.postgres.database import Connection, PoolUse
+    from commonplace_server.store.private import PrivatePostgres
+    from commonplace_server.store.source import SharedSource
     from commonplace_server.worker.changes import ReadsDocs
 
 
@@ -90,15 +86,15 @@ class PostgresMemories:
 
     def chronicle_source(self, store: ChroniclePostgres) -> SharedSource:
         """What follows them for the timeline and forgetting; the index has its outbox."""
-        return _source_of_chronicle(store, self._shared.settings.timezone)
+        return journals.source_of_chronicle(store, self._shared.settings.timezone)
 
     def private_of(self, owner: str, clock: Clock) -> PrivatePostgres:
         """The entries of one user's private journal."""
-        return private_store(self._database, owner, clock, self._shared)
+        return journals.private_store(self._database, owner, clock, self._shared)
 
     def private_source(self, store: PrivatePostgres) -> SharedSource:
         """What follows them likewise."""
-        return _source_of_private(store)
+        return journals.source_of_private(store)
 
     def notebook_of(self, owner: str, clock: Clock, author: str | None) -> NotebookPostgres:
         """The sections and entries of one user's notebook."""
@@ -108,7 +104,7 @@ class PostgresMemories:
 
     def notebook_source(self, notebook: SharedNotebook) -> SharedSource:
         """What follows it likewise."""
-        return _source_of_notebook(notebook)
+        return journals.source_of_notebook(notebook)
 
     def timeline_of(self, owner: str, clock: Clock) -> TimelinePostgres:
         """What keeps one user's timeline."""
@@ -204,51 +200,13 @@ class PostgresMemories:
         self._database.close()
 
 
-def private_store(
-    database: Postgres, owner: str, clock: Clock, shared: ProcessContext
-) -> PrivatePostgres:
-    """The entries of one user's private journal."""
-    return PrivatePostgres(
-        database,
-        owner=owner,
-        zone=shared.settings.timezone,
-        clock=clock,
-        random_micros=lambda: random.randrange(1000),  # noqa: S311  a name, no secret
-        screen=shared.screen,
-    )
-
-
 def others_of(
     database: Postgres, owner: str, clock: Clock, shared: ProcessContext
 ) -> Mapping[str, ReadsDocs]:
     """What reads a user's entries of the journals beside memory, for the index."""
-    return {each.name: each.docs_of for each in sources_of(database, owner, clock, shared)}
-
-
-def sources_of(
-    database: Postgres, owner: str, clock: Clock, shared: ProcessContext
-) -> Sequence[SharedSource]:
-    """What follows a user's journals beside memory."""
-    zone = shared.settings.timezone
-    pages = NotebookPostgres(database, owner=owner, clock=clock)
-    return (
-        _source_of_chronicle(ChroniclePostgres(database, owner=owner, clock=clock), zone),
-        _source_of_private(private_store(database, owner, clock, shared)),
-        _source_of_notebook(SharedNotebook(pages, owner=owner, zone=zone, clock=clock)),
-        source_of_timeline(database, timeline_in(database, owner, clock, shared)),
-    )
-
-
-def _source_of_chronicle(store: ChroniclePostgres, zone: tzinfo) -> SharedSource:
-    return SharedSource(event.JOURNAL, store, partial(event.doc_of, zone=zone))
-
-
-def _source_of_private(store: PrivatePostgres) -> SharedSource:
-    return SharedSource(source.JOURNAL, store, partial(source.doc_of, zone=store.zone))
-
-
-def _source_of_notebook(notebook: SharedNotebook) -> SharedSource:
-    return SharedSource(JOURNAL, notebook, lambda doc: doc)
+    timeline = source_of_timeline(database, timeline_in(database, owner, clock, shared))
+    sources = (*journals.sources_of(database, owner, clock, shared), timeline)
+    return {each.name: each.docs_of for each in sources}
 
 
 @contextmanager
@@ -284,14 +242,7 @@ def open_worker(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[Memo
             index_of=index.PostgresIndex(database).of_owner,
             of_many=database.of_many,
             encoder=shared.encoder,
-            rolling=rolling_in(
-                database,
-                clock,
-                shared,
-                chronicle_of=lambda owner: ChroniclePostgres(database, owner=owner, clock=clock),
-                private_of=lambda owner: private_store(database, owner, clock, shared),
-                sources_of=lambda owner: sources_of(database, owner, clock, shared),
-            ),
+            rolling=rolling_in(database, clock, shared),
         )
     finally:
         database.close()

@@ -6,17 +6,10 @@ Decides nothing about periods.
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Unavailable
 from commonplace.inference.language.extract import Extractive
-from commonplace.journals.chronicle import event
-from commonplace.journals.chronicle.journal import ChronicleJournal
-from commonplace.journals.chronicle.pages import ChroniclePages
-from commonplace.journals.chronicle.places import ChroniclePlace
-from commonplace.journals.private import source
-from commonplace.journals.private.shared import SharedPrivatePages
 from commonplace.journals.timeline.entry import JOURNAL
 from commonplace.journals.timeline.feed import Feeding
 from commonplace.journals.timeline.journal import TimelineJournal
@@ -24,19 +17,17 @@ from commonplace.journals.timeline.rollups import Rollups
 from commonplace_server.store.due_timelines import DueTimelines
 from commonplace_server.store.source import SharedSource
 from commonplace_server.store.timeline import TimelineDocs, TimelinePostgres
+from commonplace_server.wiring import journals
 from commonplace_server.worker.rolling import TimelineRolling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from uuid import UUID
 
     from commonplace.app.process import ProcessContext
     from commonplace.core.clock import Clock
-    from commonplace.core.ports import OpensRefs
     from commonplace.journals.timeline.rollup_input import FedEntry
     from commonplace_server.postgres.database import Postgres
-    from commonplace_server.store.chronicle import ChroniclePostgres
-    from commonplace_server.store.private import PrivatePostgres
 
 
 def timeline_in(
@@ -82,51 +73,23 @@ class FedByDatabase:
         return self._feeding.read(refs)
 
 
-def rolling_in(
-    database: Postgres,
-    clock: Clock,
-    shared: ProcessContext,
-    *,
-    chronicle_of: Callable[[str], ChroniclePostgres],
-    private_of: Callable[[str], PrivatePostgres],
-    sources_of: Callable[[str], Sequence[SharedSource]],
-) -> TimelineRolling:
+def rolling_in(database: Postgres, clock: Clock, shared: ProcessContext) -> TimelineRolling:
     """What rolls up the timelines of a database, connected as its worker.
 
     Args:
         database: Connected to as the worker's role.
         clock: The present.
         shared: Whose settings say the zone, the grace and which journals feed a timeline.
-        chronicle_of: The entries of a user's chronicle.
-        private_of: Those of a user's private journal.
-        sources_of: What follows a user's journals in the database.
     """
     settings, due = shared.settings, DueTimelines(database)
     grace = timedelta(minutes=settings.timeline.grace_minutes)
 
-    def pages_of(owner: str) -> Mapping[str, OpensRefs]:
-        chronicle = ChronicleJournal(
-            ChroniclePlace(path=Path(), form="database"),
-            store=chronicle_of(owner),
-            owner=owner,
-            zone=settings.timezone,
-            clock=clock,
-            screen=shared.screen,
-        )
-        return {
-            event.JOURNAL: ChroniclePages(chronicle),
-            source.JOURNAL: SharedPrivatePages(private_of(owner)),
-        }
-
     def rollups_of(owner: str) -> Rollups:
         journal = timeline_in(database, owner, clock, shared, worker=due.worker)
-        pages = pages_of(owner)
-        fed = {*settings.timeline.feed}.intersection(pages)
-        feeding = Feeding(
-            journal,
-            sources=lambda: [each for each in sources_of(owner) if each.name in fed],
-            openers=lambda: pages,
-        )
+        pages = journals.pages_of(database, owner, clock, shared)
+        sources = journals.sources_of(database, owner, clock, shared)
+        fed = [each for each in sources if each.name in settings.timeline.feed]
+        feeding = Feeding(journal, sources=lambda: fed, openers=lambda: pages)
         feeding.sync()
         return Rollups(journal, Extractive(), grace=grace, feed=FedByDatabase(feeding, [*pages]))
 
