@@ -267,20 +267,18 @@ class TimelineWiring:
 
         One in a database has an outbox.
         """
-        return [] if self.is_shared else [lazy_source(self, self._source)]
+        return [] if self.is_shared else self.entries()
 
     def entries(self) -> Sequence[Source]:
         """What forgetting follows."""
-        return [self._shared_source] if self.is_shared else self.sources()
+        return [lazy_source(self, self._source)]
 
     def _source(self) -> Source:
         from commonplace.journals.timeline.source import TimelineSource
 
+        if self.is_shared:
+            return shared_of(self._context.shared).timeline_source(self.journal)
         return TimelineSource(self.journal)
-
-    @locked_cached_property
-    def _shared_source(self) -> Source:
-        return shared_of(self._context.shared).timeline_source(self.journal)
 
     def lineage(self) -> Lineage:
         """What knows which summaries an entry went into, once there is a timeline."""
