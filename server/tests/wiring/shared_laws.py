@@ -13,16 +13,29 @@ from server.tests.two_homes import settings_in, traces
 
 from commonplace.app import Apps
 from commonplace.app.process import ProcessContext
-from commonplace.core.errors import Conflict, Denied, NotFound
+from commonplace.core.errors import Conflict, Denied, NotFound, Unavailable
 from commonplace.verbs.forgetting.selection import EntrySelection
 
 SAID = "The quokka gate opens with four seven one one, Ann said so to me."
 
 
 class SharedJournalLaws(ABC):
-    """What holds of one journal on two servers of two homes, and in the files before."""
+    """What holds of one journal on two servers of two homes, and in the files before.
+
+    Attributes:
+        journal: Its name.
+        library: What opens it in a program.
+    """
 
     journal: str
+    library: type
+
+    @pytest.fixture
+    def program(self, database, clock, slot, tmp_path):
+        """Ann's in a program on another machine."""
+        settings = settings_in(tmp_path, **{"database.url": database.app_url})
+        with self.library("ann", settings=settings, clock=clock, encoder=slot) as made:
+            yield made
 
     @abstractmethod
     def write(self, app, text):
@@ -31,6 +44,10 @@ class SharedJournalLaws(ABC):
     @abstractmethod
     def write_once(self, app, text, key):
         """Write an entry with a key; the facts of the answer."""
+
+    @abstractmethod
+    def save(self, program, text):
+        """Write an entry in a program; its ref."""
 
     @abstractmethod
     def found(self, app, query):
@@ -109,6 +126,22 @@ class SharedJournalLaws(ABC):
         assert self.listed(before) == []
         self.write(before, "entry of a server of before")
         assert len(self.listed(servers("one", start=2))) == 4
+
+    def test_a_program_s_is_the_served_one(self, one, program, worker):
+        """The library writes into it, and waits for the worker."""
+        ref = self.save(program, SAID)
+        assert self.found(one, "quokka gate") == [ref]
+        with pytest.raises(Unavailable):
+            program.wait(0)
+        worker.work()
+        program.wait(0)
+        assert [hit.ref for hit in program.search("quokka gate").hits] == [ref]
+        assert [entry.ref for entry in program.list()] == [ref]
+        self.check_saved(program, one, ref)
+
+    @abstractmethod
+    def check_saved(self, program, app, ref):
+        """Whether what a program wrote is there by what this journal alone has."""
 
     def test_the_timeline_is_fed_from_the_database(self, tmp_path, database, clock, slot):
         """Its rollups read the journal wherever it lies; what leaves the journal leaves them."""

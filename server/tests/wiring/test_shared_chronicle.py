@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import psycopg
 import pytest
-from server.tests.two_homes import ask, settings_in, traces
+from server.tests.two_homes import ask, traces
 from server.tests.wiring.shared_laws import SAID, SharedJournalLaws
 
 from commonplace.chronicle import Chronicle
-from commonplace.core.errors import Conflict, NotFound, Unavailable
+from commonplace.core.errors import Conflict, NotFound
 
 
 def logged(app, message, **given):
@@ -37,12 +37,19 @@ class TestChronicleOnPostgres(SharedJournalLaws):
     """The log."""
 
     journal = "chronicle"
+    library = Chronicle
     write = staticmethod(logged)
     found = staticmethod(found)
     listed = staticmethod(listed)
 
     def write_once(self, app, text, key):
         return ask(app, "add_entry", message=text, idempotency_key=key).facts
+
+    def save(self, program, text):
+        return program.save_entry(text, tags=["gate"])
+
+    def check_saved(self, program, app, ref):
+        assert [x.tag for x in program.tags()] == ["gate"]
 
     def remove(self, app, ref):
         app.chronicle.journal.delete_event(ref)
@@ -131,26 +138,6 @@ def test_the_worker_makes_its_vectors(one, two, worker, database):
     assert worker.run_once() == 1
     assert database.rows("SELECT count(*) FROM wb_embeddings") == [(0,)]
     assert database.rows("SELECT count(*) FROM wb_outbox WHERE due OR erase") == [(0,)]
-
-
-@pytest.fixture
-def program(database, clock, slot, tmp_path):
-    """Ann's chronicle in a program on another machine."""
-    settings = settings_in(tmp_path, **{"database.url": database.app_url})
-    with Chronicle("ann", settings=settings, clock=clock, encoder=slot) as made:
-        yield made
-
-
-def test_a_program_s_chronicle_is_the_served_one(one, program, worker):
-    """The library logs into it, and waits for the worker."""
-    ref = program.save_entry(SAID, tags=["gate"])
-    assert found(one, "quokka gate") == [ref]
-    with pytest.raises(Unavailable):
-        program.wait(0)
-    worker.work()
-    program.wait(0)
-    assert [hit.ref for hit in program.search("quokka gate").hits] == [ref]
-    assert [x.tag for x in program.tags()] == ["gate"]
 
 
 def test_what_lay_in_files_moves_into_the_database(servers, admin):

@@ -14,7 +14,7 @@ from tests.doors.web.web_world import ADDRESS
 
 from commonplace.app import Apps
 from commonplace.app.process import ProcessContext
-from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
+from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.doors.web.guard import PageLimits
 from commonplace.notebook import Notebook
 from commonplace_server.http.limits import Limits, RateLimiter
@@ -50,6 +50,7 @@ class TestNotebookOnPostgres(SharedJournalLaws):
     """The notebook."""
 
     journal = "notebook"
+    library = Notebook
     write = staticmethod(written)
     found = staticmethod(found)
     listed = staticmethod(listed)
@@ -57,6 +58,12 @@ class TestNotebookOnPostgres(SharedJournalLaws):
     def write_once(self, app, text, key):
         given = {"path": "gate/keeping", "entry": text, "idempotency_key": key}
         return ask(app, "journal_write", **given).facts
+
+    def save(self, program, text):
+        return program.save_entry("gate/keeping", text)
+
+    def check_saved(self, program, app, ref):
+        assert [line.ref for line in program.entries("gate/keeping")] == [ref]
 
     def remove(self, app, ref):
         app.notebook.shared.forget([ref])
@@ -372,19 +379,6 @@ def test_what_a_database_has_no_place_for_is_settled_first(servers):
     assert sorted(listed(one, "a")) == ["Aside.", "Main."]
 
 
-def test_a_program_s_notebook_is_the_served_one(one, program, worker):
-    """The library writes into it, and waits for the worker."""
-    ref = program.save_entry("gate/keeping", SAID)
-    assert found(one, "quokka gate") == [ref]
-    with pytest.raises(Unavailable):
-        program.wait(0)
-    worker.work()
-    program.wait(0)
-    assert [hit.ref for hit in program.search("quokka gate").hits] == [ref]
-    assert [line.ref for line in program.entries("gate/keeping")] == [ref]
-    assert [page.ref for page in program.list()] == [ref]
-
-
 def test_the_page_shows_sections_and_what_each_entry_changed(tmp_path, database, clock, slot):
     """As from a repository, without what a sync leaves to be settled."""
     settings = settings_in(tmp_path, **{"database.url": database.app_url})
@@ -416,11 +410,3 @@ def test_the_page_shows_sections_and_what_each_entry_changed(tmp_path, database,
             assert "The gate has a code." in page
             assert SAID in page
             assert SAID in web.get("/web/entry", params={"ref": ref}).text
-
-
-@pytest.fixture
-def program(database, clock, slot, tmp_path):
-    """Ann's notebook in a program on another machine."""
-    settings = settings_in(tmp_path, **{"database.url": database.app_url})
-    with Notebook("ann", settings=settings, clock=clock, encoder=slot) as made:
-        yield made

@@ -6,10 +6,10 @@ from datetime import UTC, timedelta
 
 import psycopg
 import pytest
-from server.tests.two_homes import ask, settings_in, traces
+from server.tests.two_homes import ask, traces
 from server.tests.wiring.shared_laws import SAID, SharedJournalLaws
 
-from commonplace.core.errors import Conflict, NotFound, Unavailable
+from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.expiring import revealed
 from commonplace.core.importer import ForeignEntry
 from commonplace.doors.web.visit import Visitor
@@ -46,12 +46,19 @@ class TestPrivateOnPostgres(SharedJournalLaws):
     """The private journal."""
 
     journal = "private"
+    library = Private
     write = staticmethod(thought)
     found = staticmethod(found)
     listed = staticmethod(listed)
 
     def write_once(self, app, text, key):
         return ask(app, "process_thoughts", reflections=text, idempotency_key=key).facts
+
+    def save(self, program, text):
+        return program.save_entry("reflections", text)
+
+    def check_saved(self, program, app, ref):
+        assert program.get(ref).raw == app.private.journal.read_entry(ref).raw
 
     def remove(self, app, ref):
         app.private.journal.delete(ref)
@@ -198,26 +205,6 @@ def test_the_worker_makes_its_vectors(one, two, worker, database):
     assert worker.run_once() == 1
     assert database.rows("SELECT count(*) FROM wb_embeddings") == [(0,)]
     assert database.rows("SELECT count(*) FROM wb_outbox WHERE due OR erase") == [(0,)]
-
-
-@pytest.fixture
-def program(database, clock, slot, tmp_path):
-    """Ann's journal in a program on another machine."""
-    settings = settings_in(tmp_path, **{"database.url": database.app_url})
-    with Private("ann", settings=settings, clock=clock, encoder=slot) as made:
-        yield made
-
-
-def test_a_program_s_journal_is_the_served_one(one, program, worker):
-    """The library writes into it, and waits for the worker."""
-    ref = program.save_entry("reflections", SAID)
-    assert found(one, "quokka gate") == [ref]
-    with pytest.raises(Unavailable):
-        program.wait(0)
-    worker.work()
-    program.wait(0)
-    assert [hit.ref for hit in program.search("quokka gate").hits] == [ref]
-    assert [entry.ref for entry in program.list()] == [ref]
 
 
 def test_what_lay_in_files_moves_into_the_database(servers):

@@ -55,12 +55,20 @@ class TestTimelineOnPostgres(SharedJournalLaws):
     """The timeline."""
 
     journal = "timeline"
+    library = Timeline
     write = staticmethod(added)
     found = staticmethod(found)
     listed = staticmethod(listed)
 
     def write_once(self, app, text, key):
         return ask(app, "timeline_add", content=text, idempotency_key=key).facts
+
+    def save(self, program, text):
+        return program.save_entry(text)
+
+    def check_saved(self, program, app, ref):
+        program.expire(ref, app.clock() + timedelta(days=1))
+        assert [each for each, _ in app.expiring.list_expiring()] == [ref]
 
     def remove(self, app, ref):
         app.timeline.journal.delete(ref.partition(":")[2])
@@ -313,28 +321,6 @@ def test_what_lies_on_a_disk_is_left_to_its_server():
     """A worker makes no summary that would lack a part of what it is made from."""
     with pytest.raises(Unavailable, match="notebook"):
         FedByDatabase(None, ["chronicle"]).read(["chronicle:1", "notebook:api#2"])
-
-
-@pytest.fixture
-def program(database, clock, slot, tmp_path):
-    """Ann's timeline in a program on another machine."""
-    settings = settings_in(tmp_path, **{"database.url": database.app_url})
-    with Timeline("ann", settings=settings, clock=clock, encoder=slot) as made:
-        yield made
-
-
-def test_a_program_s_timeline_is_the_served_one(one, program, worker):
-    """The library records in it, and waits for the worker."""
-    ref = program.save_entry(SAID)
-    assert found(one, "quokka gate") == [ref]
-    with pytest.raises(Unavailable):
-        program.wait(0)
-    worker.work()
-    program.wait(0)
-    assert [hit.ref for hit in program.search("quokka gate").hits] == [ref]
-    assert [entry.ref for entry in program.list()] == [ref]
-    program.expire(ref, one.clock() + timedelta(days=1))
-    assert [each for each, _ in one.expiring.list_expiring()] == [ref]
 
 
 def test_what_lay_in_a_file_moves_into_the_database(servers, admin):
