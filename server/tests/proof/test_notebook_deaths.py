@@ -8,11 +8,10 @@ from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
-import psutil
 import pytest
+from server.tests.proof.deaths import asked_of, wait_for
 from server.tests.proof.notebook_child import open_notebook
 from server.tests.two_homes import settings_in
-from tests.patience import until
 
 from commonplace.app import Apps
 from commonplace.app.process import ProcessContext
@@ -67,12 +66,10 @@ def test_a_move_is_killed_at_every_step(world, database, children, tmp_path):
         folder = app.notebook.repository.folder
     apps.close()
     shared.close()
-    asked = {"home": str(tmp_path), "user": "ann", "journal": "notebook"}
-    asked |= {"app_url": database.app_url, "worker_url": database.worker_url}
 
     def die_at(point):
-        child = children.start("move", **asked, point=point)
-        until(lambda: not psutil.pid_exists(child), "the child is gone")
+        asked = asked_of(database, tmp_path, journal="notebook", point=point)
+        wait_for(children.start("move", **asked))
 
     def there():
         with Notebook("ann", settings=world.settings, encoder=ReadySlot(None)) as mine:

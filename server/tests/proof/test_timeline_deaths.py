@@ -8,8 +8,8 @@ from contextlib import closing
 from datetime import timedelta
 from functools import partial
 
+from server.tests.proof.deaths import asked_of, check_told, has_lines, kill_writers, wait_for
 from server.tests.proof.memory_children import RECORDED_FROM
-from server.tests.proof.test_private_deaths import asked_of, wait_for
 from server.tests.two_homes import settings_in
 from tests.patience import until
 
@@ -23,47 +23,19 @@ POINTS = range(0, 240, 9)
 LEVELS = ("hourly", "daily", "weekly", "monthly")
 
 
-def has_lines(told, count):
-    """Whether so much was told."""
-    return told.read_text().count("\n") >= count
-
-
 def test_writers_are_killed_in_the_midst(world, database, children, tmp_path):
     """What was told to be done is so, once; every summary counts what is there."""
-    told, first = tmp_path / "told", 0
-    told.touch()
-    for _ in range(DEATHS):
-        home = tmp_path / f"home {first}"
-        home.mkdir()
-        before = told.read_text().count("\n")
-        child = children.start("record", **asked_of(database, home, told=str(told), first=first))
-        until(partial(has_lines, told, before + 7), "the child has recorded some")
-        os.kill(child, signal.SIGKILL)
-        wait_for(child)
-        first = 1 + max(int(line.split()[1]) for line in told.read_text().splitlines())
+    told = kill_writers("record", DEATHS, database, children, tmp_path)
     with Timeline("ann", settings=world.settings, encoder=ReadySlot(None)) as mine:
         mine.roll_up()
         there = {x.ref: x.text for x in mine.list(kinds=["raw"], limit=10_000)}
-        last = RECORDED_FROM + timedelta(minutes=first)
+        last = RECORDED_FROM + timedelta(minutes=1 + max(int(number) for _, number, _ in told))
         days = (last.date() - RECORDED_FROM.date()).days + 1
         counted = [
             mine.rollup("daily", RECORDED_FROM + timedelta(days=day)).metadata["entries"]
             for day in range(days)
         ]
-    acts = {}
-    for act, number, ref in map(str.split, told.read_text().splitlines()):
-        acts.setdefault(int(number), []).append((act, ref))
-    for number, done in acts.items():
-        last, ref = done[-1]
-        texts = {"saved": f"harbour n{number}.", "altered": f"fence n{number}."}
-        if last == "deleted":
-            assert ref not in there
-        elif number % 5 or ref in there:
-            later = texts["altered"] if number % 3 == 0 else texts[last]
-            assert there[ref] in {texts[last], later}
-    numbers = [text.rpartition("n")[2] for text in there.values()]
-    assert len(numbers) == len({*numbers})
-    assert len(acts) >= DEATHS
+    check_told(told, there, DEATHS)
     assert sum(counted) == len(there)
 
 
