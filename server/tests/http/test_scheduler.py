@@ -157,8 +157,9 @@ def test_a_model_is_asked_where_the_settings_let_a_server_ask(words_only, monkey
         world.apps.close()
 
 
-def test_a_record_in_a_database_that_has_expired_goes(words_only, database, monkeypatch):
-    """Of each owner who was ever served here, though no call of theirs comes."""
+@pytest.fixture
+def in_database(words_only, database, monkeypatch):
+    """Owners whose journals lie in a database, and a clockwork that asks it what is due."""
     monkeypatch.setenv("COMMONPLACE_DATABASE_URL", database.app_url)
     world = World()
     world.work = RollupScheduler(
@@ -168,6 +169,13 @@ def test_a_record_in_a_database_that_has_expired_goes(words_only, database, monk
         clock=world.clock,
         has_due=lambda owner: has_due(world.apps.shared, owner, world.clock()),
     )
+    yield world
+    world.apps.close()
+
+
+def test_a_record_in_a_database_that_has_expired_goes(in_database):
+    """Of each owner who was ever served here, though no call of theirs comes."""
+    world = in_database
     for owner in ("ann", "bob"):
         with world.apps.using(owner) as app:
             save = app.toolset("memory-write").tool("memory_save")
@@ -180,20 +188,11 @@ def test_a_record_in_a_database_that_has_expired_goes(words_only, database, monk
     assert [*world.work.list_owners()] == []
     with world.apps.using("bob") as app:
         assert len(app.expiry_book.read()) == 1
-    world.apps.close()
 
 
-def test_what_is_due_in_a_database_is_rolled_up(words_only, database, monkeypatch):
+def test_what_is_due_in_a_database_is_rolled_up(in_database):
     """Of each owner who was ever served here; one with nothing due is not opened."""
-    monkeypatch.setenv("COMMONPLACE_DATABASE_URL", database.app_url)
-    world = World()
-    world.work = RollupScheduler(
-        world.apps,
-        users=world.users,
-        grace=timedelta(),
-        clock=world.clock,
-        has_due=lambda owner: has_due(world.apps.shared, owner, world.clock()),
-    )
+    world = in_database
     world.add("ann")
     with world.apps.using("bob") as app:
         app.memory.write_toolset().tool("memory_save").call({"kind": "todo", "title": "x"})
@@ -203,7 +202,6 @@ def test_what_is_due_in_a_database_is_rolled_up(words_only, database, monkeypatc
     assert world.work.roll_up() == 1
     assert world.due("ann") == 0
     assert [*world.work.list_owners()] == []
-    world.apps.close()
 
 
 def test_sessions_that_are_kept_no_longer_go(words_only, monkeypatch):

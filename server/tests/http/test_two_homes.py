@@ -70,6 +70,22 @@ def tools(server, token):
     return {tool["name"] for tool in json.loads(lines[-1])["result"]["tools"]}
 
 
+@pytest.fixture
+def callers(other):
+    """Ann at one server, Ann at another of a second home, and Bob at that."""
+    token, stranger = token_for("ann"), token_for("bob")
+    with (
+        serve("--toolsets", "all") as first,
+        serve("--shared-only", COMMONPLACE_HOME=str(other)) as second,
+        Raw(first.url, token) as one,
+        Raw(second.url, token) as two,
+        Raw(second.url, stranger) as his,
+    ):
+        for each in (one, two, his):
+            each.handshake()
+        yield one, two, his
+
+
 def test_a_second_home_is_refused_by_the_name_of_the_first(other):
     """At once or later; the first may start again, and doctor says which it is."""
     for _ in range(2):
@@ -382,88 +398,61 @@ def test_two_servers_admit_as_many_requests_of_a_user_as_one(other):
         assert [each.end() for each in (first, second)] == [0, 0]
 
 
-def test_a_timeline_is_one_on_two_servers(other):
+def test_a_timeline_is_one_on_two_servers(callers, other):
     """What is recorded, edited or forgotten through one is summed up so through the other."""
-    token, stranger = token_for("ann"), token_for("bob")
-    with (
-        serve("--toolsets", "all") as first,
-        serve("--shared-only", COMMONPLACE_HOME=str(other)) as second,
-        Raw(first.url, token) as one,
-        Raw(second.url, token) as two,
-        Raw(second.url, stranger) as his,
-    ):
-        for each in (one, two, his):
-            each.handshake()
-        day = {"period": "daily", "at": "2026-01-05"}
-        said = {"content": "the quokka gate is open", "at": "2026-01-05 09:00"}
-        ref = called(one, "timeline_add", **said)["ref"]
-        assert "quokka gate is open" in two.call("timeline_rollup", **day).text
-        assert ref in two.call("timeline_search", query="quokka gate").text
-        assert "quokka" not in his.call("timeline_rollup", **day).text
-        called(one, "amend", ref=ref, text="the quokka gate is shut")
-        assert "is shut" in two.call("timeline_rollup", **day).text
-        called(one, "amend", ref=ref, delete=True)
-        assert "quokka" not in two.call("timeline_rollup", **day).text
-        assert not [*home().rglob("journal.db"), *other.rglob("journal.db")]
+    one, two, his = callers
+    day = {"period": "daily", "at": "2026-01-05"}
+    said = {"content": "the quokka gate is open", "at": "2026-01-05 09:00"}
+    ref = called(one, "timeline_add", **said)["ref"]
+    assert "quokka gate is open" in two.call("timeline_rollup", **day).text
+    assert ref in two.call("timeline_search", query="quokka gate").text
+    assert "quokka" not in his.call("timeline_rollup", **day).text
+    called(one, "amend", ref=ref, text="the quokka gate is shut")
+    assert "is shut" in two.call("timeline_rollup", **day).text
+    called(one, "amend", ref=ref, delete=True)
+    assert "quokka" not in two.call("timeline_rollup", **day).text
+    assert not [*home().rglob("journal.db"), *other.rglob("journal.db")]
 
 
-def test_a_notebook_is_one_on_two_servers(other):
+def test_a_notebook_is_one_on_two_servers(callers, other):
     """What is written, replaced, moved or forgotten through one is so through the other."""
-    token, stranger = token_for("ann"), token_for("bob")
-    with (
-        serve("--toolsets", "all") as first,
-        serve("--shared-only", COMMONPLACE_HOME=str(other)) as second,
-        Raw(first.url, token) as one,
-        Raw(second.url, token) as two,
-        Raw(second.url, stranger) as his,
-    ):
-        for each in (one, two, his):
-            each.handshake()
-        made = called(one, "journal_write", path="gate", entry="the quokka gate is open")
-        assert "quokka gate is open" in two.call("journal_list_entries", path="gate").text
-        assert "quokka gate" in two.call("journal_search", content="quokka gate").text
-        assert "quokka" not in his.call("journal_search", content="gate").text
-        given = {"path": "gate", "entry": "it is shut", "overview": "The gate is shut."}
-        assert "The gate is shut." not in one.call("journal_read", id="gate").text
-        called(two, "journal_write", **given)
-        assert "The gate is shut." in one.call("journal_read", id="gate").text
-        called(two, "journal_write", path="gate", entry="x", overview="The gate is locked.")
-        late = one.call("journal_write", path="gate", entry="y", overview="It is open.")
-        assert "The gate is locked." in late.text
-        ref = f"notebook:{made['id']}"
-        given = {"path": "gate", "entry": "the quokka gate is gone", "supersedes": ref}
-        new = called(two, "journal_write", **given)["ref"]
-        assert new in one.call("open_ref", ref=ref).text
-        called(one, "amend", ref=new, delete=True)
-        called(one, "amend", ref=ref, delete=True)
-        assert "quokka" not in two.call("journal_list_entries", path="gate").text
-        assert not [*home().rglob("*.md"), *other.rglob("*.md")]
+    one, two, his = callers
+    made = called(one, "journal_write", path="gate", entry="the quokka gate is open")
+    assert "quokka gate is open" in two.call("journal_list_entries", path="gate").text
+    assert "quokka gate" in two.call("journal_search", content="quokka gate").text
+    assert "quokka" not in his.call("journal_search", content="gate").text
+    given = {"path": "gate", "entry": "it is shut", "overview": "The gate is shut."}
+    assert "The gate is shut." not in one.call("journal_read", id="gate").text
+    called(two, "journal_write", **given)
+    assert "The gate is shut." in one.call("journal_read", id="gate").text
+    called(two, "journal_write", path="gate", entry="x", overview="The gate is locked.")
+    late = one.call("journal_write", path="gate", entry="y", overview="It is open.")
+    assert "The gate is locked." in late.text
+    ref = f"notebook:{made['id']}"
+    given = {"path": "gate", "entry": "the quokka gate is gone", "supersedes": ref}
+    new = called(two, "journal_write", **given)["ref"]
+    assert new in one.call("open_ref", ref=ref).text
+    called(one, "amend", ref=new, delete=True)
+    called(one, "amend", ref=ref, delete=True)
+    assert "quokka" not in two.call("journal_list_entries", path="gate").text
+    assert not [*home().rglob("*.md"), *other.rglob("*.md")]
 
 
-def test_a_private_journal_is_one_on_two_servers(other):
+def test_a_private_journal_is_one_on_two_servers(callers, other):
     """What is written, edited, replaced or forgotten through one is so through the other."""
-    token, stranger = token_for("ann"), token_for("bob")
-    with (
-        serve("--toolsets", "all") as first,
-        serve("--shared-only", COMMONPLACE_HOME=str(other)) as second,
-        Raw(first.url, token) as one,
-        Raw(second.url, token) as two,
-        Raw(second.url, stranger) as his,
-    ):
-        for each in (one, two, his):
-            each.handshake()
-        ref = called(one, "process_thoughts", reflections="the quokka gate is open")["ref"]
-        assert "quokka gate is open" in two.call("list_recent_entries").text
-        assert ref in two.call("search_journal", query="quokka gate").text
-        for tool, asked in (("list_recent_entries", {}), ("search_journal", {"query": "quokka"})):
-            assert "quokka gate" not in his.call(tool, **asked).text
-        called(one, "amend", ref=ref, text="the quokka gate is shut")
-        assert "is shut" in two.call("read_journal_entry", path=ref).text
-        new = called(two, "process_thoughts", reflections="the gate is gone", supersedes=ref)["ref"]
-        assert new in one.call("open_ref", ref=ref).text
-        called(one, "amend", ref=ref, delete=True)
-        assert "is shut" not in two.call("list_recent_entries").text
-        assert not [*home().rglob("*.md"), *other.rglob("*.md")]
+    one, two, his = callers
+    ref = called(one, "process_thoughts", reflections="the quokka gate is open")["ref"]
+    assert "quokka gate is open" in two.call("list_recent_entries").text
+    assert ref in two.call("search_journal", query="quokka gate").text
+    for tool, asked in (("list_recent_entries", {}), ("search_journal", {"query": "quokka"})):
+        assert "quokka gate" not in his.call(tool, **asked).text
+    called(one, "amend", ref=ref, text="the quokka gate is shut")
+    assert "is shut" in two.call("read_journal_entry", path=ref).text
+    new = called(two, "process_thoughts", reflections="the gate is gone", supersedes=ref)["ref"]
+    assert new in one.call("open_ref", ref=ref).text
+    called(one, "amend", ref=ref, delete=True)
+    assert "is shut" not in two.call("list_recent_entries").text
+    assert not [*home().rglob("*.md"), *other.rglob("*.md")]
 
 
 def test_a_program_that_signed_in_at_one_server_is_let_in_at_another(other):
