@@ -90,8 +90,8 @@ class MemoryWorker:
         progress: called with (filed so far, 0): what is left is not counted. Raises: Unavailable.
         """
         self._encoder.get(_LOAD_S)
-        while self._rolling is not None and self._rolling.roll_up(threading.Event(), rest_s=0.0):
-            pass
+        if self._rolling is not None:
+            self._rolling.roll_up(threading.Event(), rest_s=0.0)
         with self._at_work():
             filed = self._work(progress)
             self._vacuum(threading.Event())
