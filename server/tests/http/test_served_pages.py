@@ -259,6 +259,16 @@ def test_a_member_of_a_space_reads_its_pages(world):
         assert client.post(f"/web{path}", data=form).status_code == 403, path
 
 
+def test_the_pages_of_a_space_list_no_journal_of_one_person(world):
+    """It has neither memory nor transcripts."""
+    member = world.browser("space:team", member="ann", scopes=["read", "write"])
+    one = world.browser("ann")
+    for path in ["/web/memory", "/web/transcripts"]:
+        assert f'href="{path}"' in one.get("/web/").text
+        assert f'href="{path}"' not in member.get("/web/").text
+    assert 'href="/web/timeline"' in member.get("/web/").text
+
+
 def test_a_token_that_is_revoked_or_over(world):
     """Its browser is out at the next page."""
     ann = world.browser("ann")

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from tests.doors.web.web_world import WebWorld, aside_of, csrf_of, words_of, words_of_html
 
+from commonplace.doors.web.table import PAGES
+
 
 def log(world, message, **given):
     """Log something as an assistant does; its ref."""
@@ -206,6 +208,15 @@ def test_a_form_of_another_site_changes_nothing(world, browser, page):
     assert 'data-key="k"' not in other.get("/").text
     csrf = re.search(r'name="csrf" value="([^"]+)"', other.get("/").text)[1]
     assert other.post(page, data={"csrf": csrf, "ref": ref, "what": "x"}).status_code == 403
+    reading.close()
+
+
+def test_a_page_that_only_reads_speaks_of_no_box(words_only):
+    """Nor of what may be written in it: it has one to find in."""
+    reading = WebWorld(may_write=False)
+    browser = reading.browser()
+    for row in [each for each in PAGES if each.title]:
+        assert "the box above" not in words_of(browser.get(row.path)), row.path
     reading.close()
 
 

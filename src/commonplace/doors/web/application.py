@@ -30,6 +30,7 @@ from starlette.staticfiles import StaticFiles
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
 from commonplace.core.redact import noting_secrets
+from commonplace.core.spaces import is_space
 from commonplace.core.text import screening, shown_now
 from commonplace.doors.protocol import RateLimitExceeded
 from commonplace.doors.web.box import box_of
@@ -401,6 +402,7 @@ class WebApplication:
                 visitor=visitor,
                 box=box_of(visit) if visit is not None and has_frame else None,
                 pages=[x for x in PAGES if x.title and (self._shows_paths or not x.is_machines)],
+                is_shared=visitor is not None and is_space(visitor.owner),
                 counts=visit.place_counts() if visit is not None and has_frame else {},
                 url=self.url,
                 base=self._prefix,

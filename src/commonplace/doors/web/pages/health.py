@@ -165,7 +165,7 @@ def _of_journals(visit: Visit, status: RecallStatus) -> HealthLine:
     journals = counted(sum(bool(x.entries) for x in status.journals), "journal", "journals")
     said = f"{journals} with {counted(count, 'entry', 'entries')}."
     if not count:
-        said = "Nothing is written yet; the box above takes a first line."
+        said = "Nothing is written yet."
     return HealthLine(name="Journals", said=said, what_to_do=" ".join(wrong))
 
 
