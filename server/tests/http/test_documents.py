@@ -221,13 +221,14 @@ def test_a_host_that_is_looked_up_too_slowly(site):
 
 
 def test_a_host_that_there_is_not(site):
-    """Cannot be reached."""
+    """Cannot be reached, as by a server that nothing lets out: it says what to do."""
 
     async def resolve(_host):
         raise OSError("no such host")
 
-    with pytest.raises(Unavailable, match="cannot be reached"):
+    with pytest.raises(Unavailable, match="cannot be reached") as caught:
         fetch(site.fetcher(resolve=resolve))
+    assert "let it reach that address by https, or give the program a token" in caught.value.hint
 
 
 def test_a_certificate_of_another_host(tmp_path):

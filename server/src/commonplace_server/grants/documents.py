@@ -80,7 +80,11 @@ class DocumentFetcher:
         except TimeoutError as exc:
             raise Unavailable(f"{shown} answers too slowly.", hint=_LATER) from exc
         except OSError as exc:
-            raise Unavailable(f"{shown} cannot be reached.", hint=_LATER) from exc
+            raise Unavailable(
+                f"{shown} cannot be reached.",
+                hint="The server asks there who the program is: let it reach that address by "
+                "https, or give the program a token.",
+            ) from exc
 
     async def _fetch(self, address: str, host: str) -> Mapping[str, Any]:
         import httpx2
