@@ -24,8 +24,6 @@ PREFIX = "space:"
 TOOLSETS = ("recall", "chronicle", "notebook", "timeline")
 """What a space is offered: private and memory are of one person, and name no author."""
 
-_OF_ONE_PERSON = frozenset({"private", "memory", "transcripts"})
-
 
 class Member(Struct, frozen=True, kw_only=True):
     """A user of a space. may_delete: whether its role is that of an admin."""
@@ -40,11 +38,6 @@ _AT_WORK: ContextVar[Member | None] = ContextVar("member_at_work", default=None)
 def is_space(owner: str) -> bool:
     """Whether several users share this owner."""
     return owner.startswith(PREFIX)
-
-
-def missing_journals(owner: str) -> frozenset[str]:
-    """The journals that an owner cannot have: of a space those that are one person's."""
-    return _OF_ONE_PERSON if is_space(owner) else frozenset()
 
 
 def parse_space(name: str) -> str:
