@@ -8,6 +8,7 @@ import pytest
 from tests.app.test_app import opened  # noqa: F401  a fixture
 
 from commonplace.core.errors import Invalid
+from commonplace.core.spaces import Member, at_work
 from commonplace.verbs.toolset import EXPIRES
 
 TEXT = "The door code of the kestrel house is four seven one one."
@@ -42,6 +43,20 @@ def test_a_tool_writes_what_expires(opened, tmp_path, write):  # noqa: F811
     known = [ref for ref, _ in app.expiring.list_expiring()]
     app.expiring.book.keep_all(dict.fromkeys(known, datetime(2020, 1, 1, tzinfo=UTC).timestamp()))
     app.toolset("recall").tool("recall").call({"query": "kestrel"})
+    assert holders(tmp_path) == []
+
+
+@pytest.mark.parametrize("write", ["chronicle", "timeline"])
+def test_what_expires_in_a_space_holds_up_no_member(opened, tmp_path, write):  # noqa: F811
+    """Whoever is asked next forgets it, also one who may delete nothing."""
+    toolset, name, arguments = WRITES[write]
+    app = opened()
+    with at_work(Member(name="bob", may_delete=False)):
+        app.toolset(toolset).tool(name).call({**arguments, EXPIRES: "in 30 days"})
+        known = [ref for ref, _ in app.expiring.list_expiring()]
+        past = datetime(2020, 1, 1, tzinfo=UTC).timestamp()
+        app.expiring.book.keep_all(dict.fromkeys(known, past))
+        app.toolset("recall").tool("recall").call({"query": "kestrel"})
     assert holders(tmp_path) == []
 
 

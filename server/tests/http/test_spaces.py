@@ -6,6 +6,7 @@ import json
 
 import anyio
 import httpx2
+import pytest
 from server.tests.http_world import ALL, HttpServer, connected, home, token_for
 from tests.doors.terminal import run
 from tests.patience import PATIENCE_S
@@ -99,6 +100,38 @@ def test_only_an_admin_deletes():
         assert called(server.url, admin, ("amend", {"ref": newer["ref"], "delete": True}))
         [(text, _)] = called(server.url, reader, ("open_ref", {"ref": newer["ref"]}))
         assert "Hetzner" not in text
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("add_entry", {"message": "The site is at Fly."}),
+        ("timeline_add", {"content": "The site is at Fly."}),
+        ("journal_write", {"path": "hosting", "entry": "The site is at Fly."}),
+    ],
+)
+def test_a_member_has_nothing_expire_that_another_wrote(tool, given):
+    """By the same key, or the same text in the same place; their own does, also when repeated."""
+    ann, bob = member("ann"), member("bob")
+    soon = {"expires": "in 2 days"}
+    with HttpServer("--toolsets", "all") as server:
+        [(_, former)] = called(server.url, ann, (tool, given))
+        for by in ({"idempotency_key": "k"}, {"supersedes": former["ref"]}):
+            written = {**given, **by}
+            [(_, made)] = called(server.url, ann, (tool, written))
+            [(text, again)] = called(server.url, bob, (tool, {**written, **soon}))
+            assert again["ref"] == made["ref"]
+            assert "Another member wrote it" in text
+            shown, own, ends = called(
+                server.url,
+                ann,
+                ("open_ref", {"ref": made["ref"]}),
+                (tool, {**written, **soon}),
+                ("open_ref", {"ref": made["ref"]}),
+            )
+            assert "expires" not in shown[1]
+            assert "It expires" in own[0]
+            assert ends[1]["expires"]
 
 
 def test_a_space_is_an_owner_of_its_own():

@@ -26,6 +26,7 @@ from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.expiring import PENDING, is_revealed
 from commonplace.core.ports import FindsShortRefs
 from commonplace.core.refs import short_number
+from commonplace.core.spaces import at_work, writer_at_work
 from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.journals.table import JOURNALS, PARTS, TOOLSETS
 from commonplace.verbs.amend import AmendService
@@ -352,7 +353,11 @@ class App(OwnerContext):
         answer = write(at)
         if not answer.written:
             return answer  # an earlier call wrote it, and it is deleted since
+        writer = writer_at_work()
         for ref in answer.written:
+            # Another member may have written it before, by the same key or in the same place.
+            if writer and self.recall.service().open_ref(ref).author != writer:
+                return answer.noting(["Another member wrote it, and says when it expires."])
             self.expiring.expire(ref, at)
         return answer.noting([f"It expires {render_instant(at, self.settings.timezone)}."])
 
@@ -398,11 +403,13 @@ class App(OwnerContext):
         """
         if is_revealed():
             return ()  # what is being forgotten brings the index up to date
-        if within == "all" and self.settings.database.url is not None:
-            self.expiring.sweep_elsewhere()
-        if not os.path.exists(self._pending):
-            return ()
-        return self.forgetting().resume()
+        # Who set an end, or began to forget, might: whoever calls next only comes to finish it.
+        with at_work(None):
+            if within == "all" and self.settings.database.url is not None:
+                self.expiring.sweep_elsewhere()
+            if not os.path.exists(self._pending):
+                return ()
+            return self.forgetting().resume()
 
     def sweep_expired(self, *, within: TimesWithin = "all") -> Sequence[str]:
         """Forget what has expired, if the clock may be believed, and finish earlier forgetting.
@@ -414,7 +421,8 @@ class App(OwnerContext):
         with suppress(CommonplaceError):  # a folder that is closed holds up no answer
             self.former.sweep(within=within)
         if not is_revealed() and self.expiry_book.list_due_here(self.clock().timestamp()):
-            notes = (*notes, *self.expiring.sweep())
+            with at_work(None):
+                notes = (*notes, *self.expiring.sweep())
         return notes
 
     def imported(self) -> ImportCounts:

@@ -74,11 +74,16 @@ def author_at_work() -> str:
     return "" if member is None else member.name
 
 
+def writer_at_work() -> str:
+    """The member who writes now and may delete nothing; empty for anybody else."""
+    member = _AT_WORK.get()
+    return "" if member is None or member.may_delete else member.name
+
+
 def check_may_delete() -> None:
     """Refuse a member of a space who may not delete what stands there. Raises: Denied."""
-    member = _AT_WORK.get()
-    if member is not None and not member.may_delete:
+    if writer := writer_at_work():
         raise Denied(
-            f"{member.name} may write in this space, and delete nothing.",
+            f"{writer} may write in this space, and delete nothing.",
             hint="Supersede the entry, or ask an admin of the space.",
         )
