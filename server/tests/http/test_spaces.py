@@ -77,6 +77,36 @@ def test_what_takes_the_place_of_an_entry_names_its_own_author():
             assert [page["author"] for _, page in pages] == ["bob", "ann"]
 
 
+def test_what_a_member_wrote_says_nothing_of_anothers():
+    """A text that another gives it is an entry of its own; each alters their own in its place."""
+    ann, bob = member("ann"), member("bob", *ADMIN)
+    with HttpServer("--toolsets", "all") as server:
+        wrote = called(
+            server.url,
+            ann,
+            ("add_entry", {"message": "I am against it."}),
+            ("timeline_add", {"content": "I am against it."}),
+            ("journal_write", {"path": "vote", "entry": "I am against it."}),
+        )
+        for _, facts in wrote:
+            given = {"ref": facts["ref"], "text": "I am for it."}
+            [(_, done)] = called(server.url, bob, ("amend", given))
+            pages = called(
+                server.url,
+                ann,
+                ("open_ref", {"ref": done["ref"]}),
+                ("open_ref", {"ref": facts["ref"]}),
+            )
+            assert [(page["author"], page["text"]) for _, page in pages] == [
+                ("bob", "I am for it."),
+                ("ann", "I am against it."),
+            ]
+        [(_, own)] = called(server.url, bob, ("add_entry", {"message": "It is tody."}))
+        given = {"ref": own["ref"], "text": "It is today."}
+        [(_, done)] = called(server.url, bob, ("amend", given))
+        assert (done["act"], done["ref"]) == ("edited", own["ref"])
+
+
 def test_only_an_admin_deletes():
     """A member who writes may correct all there is; nothing is gone by any way of a call."""
     reader, writer, admin = member("ann", "read"), member("bob"), member("eve", *ADMIN)

@@ -452,6 +452,7 @@ class EditableText(Struct, frozen=True, kw_only=True):
         has_expired: Whether nothing shows it any more, though its journal still holds it.
         words: What it says, where `text` begins with more, such as a frontmatter; else empty.
         file: The file of another program that it is, which nothing here touches; else empty.
+        author: Who wrote it, where an edit leaves that as it is; empty where it is not known.
     """
 
     ref: str
@@ -463,6 +464,7 @@ class EditableText(Struct, frozen=True, kw_only=True):
     has_expired: bool = False
     words: str = ""
     file: str = ""
+    author: str = ""
 
 
 class Amendment(Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from commonplace.core.former_texts import correct_latest, editing
 from commonplace.core.inherited import HandsOnValues, Inheritance
 from commonplace.core.ports import KeepsExpired
 from commonplace.core.refs import look_up
-from commonplace.core.spaces import check_may_delete
+from commonplace.core.spaces import author_at_work, check_may_delete
 from commonplace.core.text import nearest, opening
 from commonplace.journals.table import JOURNAL_NAMES
 
@@ -40,6 +40,8 @@ _Given = TypeVar("_Given")
 
 SHORT_VERSION = 12
 """So many characters of a version are shown to a model, and taken back from it."""
+
+_IS_OWN = "it stays as it was written, and the new text is an entry of its own."
 
 
 @runtime_checkable
@@ -349,10 +351,16 @@ class AmendService(Struct, frozen=True, kw_only=True):
 
 
 def edit_entry(amender: AmendsRefs, ref: str, text: str, *, expected: str = "") -> Amendment:
-    """Edit an entry; the answer has the text that was replaced. See `AmendService.edit`."""
+    """Edit an entry; the answer has the text that was replaced. See `AmendService.edit`.
+
+    In a space nobody's words stand under another member's name: that entry is superseded.
+    """
 
     def edited() -> Amendment:
         read = amender.read_text(ref)
+        if read.author not in {"", author_at_work() or read.author}:
+            done = supersede_entry(amender, ref, text, expected=expected)
+            return replace(done, notes=(f"{read.author} wrote it: {_IS_OWN}", *done.notes))
         # Of one version, so that what the answer shows stood there until then.
         done = amender.edit(ref, text, expected=_version_of(read, expected))
         return replace(done, before=done.before or read.text)

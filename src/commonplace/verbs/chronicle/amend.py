@@ -49,6 +49,7 @@ class ChronicleAmender(Struct, frozen=True):
             version=event.stamp,
             supersedes=event.supersedes,
             written=event.written or event.at,
+            author=event.username,
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:

@@ -18,7 +18,14 @@ from commonplace.core.former_texts import FormerEntry, correct_latest
 from commonplace.core.inherited import Inheritance
 from commonplace.core.text import counted
 from commonplace.core.values import Amendment, Answer, EditableText
-from commonplace.journals.timeline.entry import SUPERSEDES, id_of, names_of, ref_of, version_of
+from commonplace.journals.timeline.entry import (
+    SUPERSEDES,
+    author_of,
+    id_of,
+    names_of,
+    ref_of,
+    version_of,
+)
 from commonplace.verbs.amend import names_in
 from commonplace.verbs.answers import answer_of
 from commonplace.verbs.timeline.service import RecordedEntry
@@ -56,6 +63,7 @@ class TimelineAmender(Struct, frozen=True):
             verbs=() if entry.level else ("edit", "supersede", "delete"),
             supersedes=entry.supersedes,
             written=entry.created,
+            author=author_of(entry.metadata),
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
