@@ -224,6 +224,10 @@ def test_the_commands_of_a_space():
     for given, why in (
         (("--space", "team"), "Say who uses it: --member ann."),
         (("--owner", TEAM), "is a space, not a user"),
+        (("--owner", "Space:team"), "is the name of a space"),
+        (("--owner", "space\N{RATIO}team"), "is the name of a space"),
+        # What is read of the file of tokens is checked again: one that is refused shuts out all.
+        (("--space", "x" * 123, "--member", "ann"), "An owner of 129 characters."),
         (("--owner", "ann", "--space", "team"), "of one user, or of one space"),
         ((), "of one user, or of one space"),
         (("--space", " ", "--member", "ann"), "A space without a name."),

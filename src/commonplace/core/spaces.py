@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import Denied, Invalid
-from commonplace.core.owner_folders import parse_new_owner
+from commonplace.core.owner_folders import parse_new_owner, parse_owner
 from commonplace.core.text import opening
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Member(Struct, frozen=True, kw_only=True):
     may_delete: bool
 
 
+_COLONS = dict.fromkeys([0x2D0, 0x2F8, 0x589, 0x5C3, 0x2236, 0xA789], ":")  # or seem to be one
 _AT_WORK: ContextVar[Member | None] = ContextVar("member_at_work", default=None)
 
 
@@ -44,13 +45,13 @@ def parse_space(name: str) -> str:
     """The owner that a space of this name is. Raises: Invalid."""
     if not name.strip():
         raise Invalid("A space without a name.", hint="Name it, as team.")
-    return f"{PREFIX}{parse_new_owner(name.removeprefix(PREFIX))}"
+    return parse_owner(f"{PREFIX}{parse_new_owner(name.removeprefix(PREFIX))}")
 
 
 def parse_user(text: str) -> str:
     """A user of this name, who is no space. Raises: Invalid."""
     user = parse_new_owner(text)
-    if is_space(user):
+    if is_space(user.casefold().translate(_COLONS)):
         raise Invalid(
             f"{opening(user, 60)!r} is the name of a space, and of no user.",
             hint=f"Choose a name that does not begin with {PREFIX}",
