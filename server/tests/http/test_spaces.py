@@ -164,6 +164,33 @@ def test_a_member_has_nothing_expire_that_another_wrote(tool, given):
             assert ends[1]["expires"]
 
 
+def test_only_an_admin_takes_back_what_another_wrote():
+    """Neither an edit of their own entry, nor the first overview of a section."""
+    ann, bob, eve = member("ann"), member("bob"), member("eve", *ADMIN)
+    with HttpServer("--toolsets", "all") as server:
+        wrote = called(
+            server.url,
+            ann,
+            ("add_entry", {"message": "It is tody."}),
+            ("timeline_add", {"content": "It is tody."}),
+            ("journal_write", {"path": "day", "entry": "It is today."}),
+        )
+        refs = [facts["ref"] for _, facts in wrote[:2]] + ["notebook:day"]
+        for ref in refs:
+            edited, opened = (
+                ("amend", {"ref": ref, "text": "It is today."}),
+                ("open_ref", {"ref": ref}),
+            )
+            undone = ("amend", {"ref": ref, "undo": True})
+            called(server.url, ann, edited)
+            [(text, _)] = called(server.url, bob, undone)
+            assert "bob may write in this space, and delete nothing." in text
+            [(_, page)] = called(server.url, bob, opened)
+            assert page["text"] == "It is today."
+            [(_, done)] = called(server.url, eve, undone)
+            assert done["act"] == ("deleted" if ref == "notebook:day" else "edited")
+
+
 def test_a_space_is_an_owner_of_its_own():
     """Neither its members' own entries nor another space's are found in it, nor its own in theirs."""
     own, other = token_for("ann"), member("ann", space="space:choir")
