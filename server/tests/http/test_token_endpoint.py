@@ -235,6 +235,18 @@ def test_of_one_user_no_more_than_fifty(world, client):
     assert [world.lets_in(x) for x in (issued[0], issued[1], issued[-1])] == [401, 200, 200]
 
 
+def test_the_fifty_of_a_member_are_not_those_of_a_space(world, client):
+    """Nobody ends what another member let in."""
+    issued = []
+    for name, number in (("ann", 1), ("bob", 51), ("ann", 1)):
+        world.enter("space:team", member=name)
+        for _ in range(number):
+            world.clock.advance(1)
+            issued.append(world.exchange(client, world.code(client)).json()["access_token"])
+    ended = [world.lets_in(x) == 401 for x in issued[:3] + issued[-2:]]
+    assert ended == [False, True, False, False, False]
+
+
 def test_a_failed_document_is_not_asked_for_at_once(world):
     """Nor is an address that is none fetched at all."""
     world.enter("ann")

@@ -35,7 +35,7 @@ GRANT_LASTS = timedelta(days=90)
 
 MOST_GRANTS = 50
 MOST_CODES = 20
-"""Of one owner; those that end first go."""
+"""Of one user, in a space of one member; those that end first go."""
 
 # Two requests of one client at once, as after a pause: the one that comes second is no thief.
 _AT_ONCE = timedelta(seconds=10)
@@ -124,7 +124,7 @@ class Grants:
         record = Record(
             kind="code",
             key=digest_of(text),
-            group=allowed.owner,
+            group=_group_of(allowed),
             facts=facts,
             until=self._clock() + CODE_LASTS,
         )
@@ -161,7 +161,8 @@ class Grants:
             "refresh": digest_of(refresh),
             "access": {digest_of(issued.access): render_time(now + ACCESS_LASTS)},
         }
-        grant = Record(kind="grant", key=made_id, group=allowed.owner, facts=facts, until=until)
+        group = _group_of(allowed)
+        grant = Record(kind="grant", key=made_id, group=group, facts=facts, until=until)
         if self._token_of(grant).state(now) != "valid":
             return None
         self.records.put(grant, most=MOST_GRANTS)
@@ -384,6 +385,11 @@ class TokensAndGrants:
     def last_use(self, token: Token) -> datetime | None:
         """When one was last used; of a grant, when its client last came for tokens."""
         return self._used.get(token.id) if is_grant(token.id) else self._tokens.last_use(token)
+
+
+def _group_of(allowed: Allowed) -> str:
+    """Whose records push each other out: no member's those of another."""
+    return f"{allowed.owner}\n{allowed.member}" if allowed.member else allowed.owner
 
 
 def is_grant(token_id: str) -> bool:
