@@ -10,7 +10,7 @@ from server.tests.two_homes import ask, traces
 from server.tests.wiring.shared_laws import SAID, SharedJournalLaws
 
 from commonplace.chronicle import Chronicle
-from commonplace.core.errors import Conflict, NotFound, Unavailable
+from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.spaces import Member, at_work
 
 
