@@ -96,7 +96,7 @@ class TokenLaws:
             ("ann", {"member": "bob"}, "has no members"),
             ("space:team", {"member": "space:other"}, "of no user"),
             ("space:team", {"member": "bob\n"}, "control character"),
-            ("space:team", {"member": "bob", "scopes": ["read", "admin"]}, "may not write"),
+            ("space:team", {"member": "bob", "scopes": ["read", "admin"]}, "needs write too"),
             ("space:team", {"member": "bob", "scopes": ["metrics", "admin"]}, "metrics both"),
         ],
     )
