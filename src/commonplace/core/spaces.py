@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 PREFIX = "space:"
 """What the owner of a space begins with, and the name of no user."""
 
-TOOLSETS = ("recall", "chronicle", "notebook", "timeline")
-"""What a space is offered: private and memory are of one person, and name no author."""
-
 
 class Member(Struct, frozen=True, kw_only=True):
     """A user of a space. may_delete: whether its role is that of an admin."""

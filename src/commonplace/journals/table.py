@@ -28,6 +28,7 @@ class JournalRow(NamedTuple):
         original_tools: those that the program or design it comes from offers under these names.
         example: a call of its command, as it is typed behind `commonplace`.
         feeds: whether its entries may count in the timeline's rollups.
+        names_authors: whether each entry says who wrote it, so that several users may share it.
     """
 
     name: str
@@ -41,6 +42,7 @@ class JournalRow(NamedTuple):
     title: str = ""
     example: str = ""
     feeds: bool = False
+    names_authors: bool = False
 
 
 JOURNALS: tuple[JournalRow, ...] = (
@@ -81,6 +83,7 @@ JOURNALS: tuple[JournalRow, ...] = (
             "find_when_i",
         ),
         feeds=True,
+        names_authors=True,
     ),
     JournalRow(
         name="notebook",
@@ -99,6 +102,7 @@ JOURNALS: tuple[JournalRow, ...] = (
             "journal_synthesize_conflict",
         ),
         feeds=True,
+        names_authors=True,
     ),
     JournalRow(
         name="timeline",
@@ -108,6 +112,7 @@ JOURNALS: tuple[JournalRow, ...] = (
         command="commonplace.doors.cli.timeline:timeline",
         example="timeline show last week",
         toolsets=("timeline",),
+        names_authors=True,
     ),
     JournalRow(
         name="memory",
@@ -145,6 +150,9 @@ CLASSIC = "classic"
 
 CONNECTOR = "connector"
 """The toolset of the two tools, over all journals, that a connector of ChatGPT knows."""
+
+OF_SPACES = (RECALL, *(x for row in JOURNALS if row.names_authors for x in row.toolsets))
+"""The toolsets of a space: the other journals are of one person each."""
 
 JOURNAL_NAMES = tuple(row.name for row in JOURNALS)
 

@@ -17,11 +17,10 @@ import anyio
 import anyio.to_thread
 from msgspec import Struct
 
-from commonplace.core import spaces
 from commonplace.core.errors import CommonplaceError, Denied
 from commonplace.core.spaces import is_space
 from commonplace.doors.protocol import RateLimitExceeded
-from commonplace.journals.table import CONNECTOR, DEFAULT
+from commonplace.journals.table import CONNECTOR, DEFAULT, OF_SPACES
 from commonplace_server.http.metrics import MEDIA_TYPE, METRICS
 from commonplace_server.http.page import page_headers, render_page, wants_page
 from commonplace_server.http.resource import OPEN_TO_ALL
@@ -84,7 +83,6 @@ _STRANGERS = "\0strangers"
 _MOST_OF_A_STRANGER = 64 * 1024
 
 _Said = TypeVar("_Said")
-_OF_SPACES = frozenset({*spaces.TOOLSETS, CONNECTOR})
 ToMetrics: TypeAlias = Literal["token", "loopback", "off"]
 
 
@@ -131,8 +129,9 @@ class Offer(Struct, frozen=True, kw_only=True):
     def toolsets_of(self, owner: str, asked: Collection[str]) -> tuple[str, ...]:
         """Those that an owner is offered of some; a space has fewer, each of them by itself."""
         if is_space(owner):
-            names = (*spaces.TOOLSETS, *asked) if DEFAULT in asked else asked
-            return tuple(x for x in self.toolsets if x in names and x in _OF_SPACES)
+            usual = OF_SPACES if DEFAULT in asked else ()
+            theirs = {*usual, *(x for x in asked if x in (*OF_SPACES, CONNECTOR))}
+            return tuple(x for x in self.toolsets if x in theirs)
         withheld = self.of_others if owner == self.owner else ()
         return tuple(x for x in self.toolsets if x in asked and x not in withheld)
 
