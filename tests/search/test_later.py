@@ -143,6 +143,8 @@ def test_a_number_is_followed_by_a_number(find, text):
          "what is the quokka password"),
         ("The quokka key is at the office.", "Uli brought the quokka key back, it is in the shed.",
          "where is the quokka key"),
+        ("The quokka key is at the office.", "Uli borrowed the quokka key, it is in his van.",
+         "where is the quokka key"),
         ("The quokka nurse is Dr. Amsel.", "We registered with Dr. Fink as quokka nurse.",
          "who is the quokka nurse"),
         ("The user likes quokkas.", "The user finds quokkas dull and likes wombats.",

@@ -125,7 +125,8 @@ class _Former(NamedTuple):
 
     Attributes:
         asked: The words of the question.
-        wanted: Those of them that it is about.
+        asks_name: Whether it asks who or where.
+        wanted: The words of the question that the hit is about.
         later: The later hits that speak of what is asked about, as it does.
         looked: All hits that are looked at.
     """
@@ -133,6 +134,7 @@ class _Former(NamedTuple):
     hit: Hit
     says: Statement
     asked: frozenset[str]
+    asks_name: bool
     wanted: frozenset[str]
     later: Sequence[_Later]
     looked: Sequence[_Looked]
@@ -141,7 +143,7 @@ class _Former(NamedTuple):
 def _formers(question: str, hits: Sequence[Hit], others: Sequence[Hit]) -> list[_Former]:
     """Those of the hits that hold still, and that are about enough of the question."""
     asks = read_statement(question)
-    asked = asks.subject
+    asked, asks_name = asks.subject, asks_for_name(question)
     looked = [
         _Looked(hit, says := read_statement(hit.doc.own_text), says.subject)
         for hit in [*hits, *others][: numbers.LATER_LOOKED_AT]
@@ -150,27 +152,28 @@ def _formers(question: str, hits: Sequence[Hit], others: Sequence[Hit]) -> list[
     for hit, says, subject in looked[: len(hits)]:
         wanted = asked & subject
         if hit.replaced_by is None and len(wanted) >= len(asked) * numbers.ASKED_OF_FORMER:
-            later = _later_ones(hit, wanted, looked, asks.names)
-            formers.append(_Former(hit, says, asked, wanted, later, looked))
+            later = _later_ones(hit, wanted, looked, asks.names & wanted, asks_name=asks_name)
+            formers.append(_Former(hit, says, asked, asks_name, wanted, later, looked))
     return formers
 
 
 def _later_ones(
-    former: Hit, wanted: frozenset[str], looked: Sequence[_Looked], names: frozenset[str]
+    former: Hit,
+    wanted: frozenset[str],
+    looked: Sequence[_Looked],
+    names: frozenset[str],
+    *,
+    asks_name: bool,
 ) -> list[_Later]:
     """The later hits that speak of what is asked about, as a former one does.
 
-    Args:
-        former: The former one.
-        wanted: The words of the question that it is about.
-        looked: All hits that are looked at: few of them may have what both have of these words.
-        names: The names in the question, which a later one has where the former does.
+    Of the words of the question that the former one is about, `wanted`, few of all hits may have
+    those that a later one has too; it has all that are names.
     """
-    asks_name = asks_for_name(former.about)
     found = []
     for hit, says, subject in looked:
         both = wanted & subject
-        if len(both) <= len(wanted) * numbers.ASKED_LEAST or not names & wanted <= both:
+        if len(both) <= len(wanted) * numbers.ASKED_LEAST or not names <= both:
             continue
         is_rare = sum(both <= each.subject for each in looked) <= numbers.ASKED_RARE
         may_answer = not asks_name or names_answer(says, wanted)
@@ -196,13 +199,12 @@ def _takes_place(former: _Former) -> Hit | None:
 def _answers_alike(former: _Former) -> Hit | None:
     """The newest that holds most of the question, and says how that stands."""
     first = former.hit
-    asks_name = asks_for_name(first.about)
 
     def is_alike(hit: Hit) -> bool:
         if hit.doc.kind == numbers.TURN or hit.score < numbers.CHANGED_SHARE * first.score:
             return False
         texts = hit.doc.own_text, first.doc.own_text
-        least = share_to_follow(*texts, former.asked, asks_name=asks_name)
+        least = share_to_follow(*texts, former.asked, asks_name=former.asks_name)
         return least is not None and hit.score >= least * first.score
 
     near = [each for each in former.later if is_alike(each.hit)]

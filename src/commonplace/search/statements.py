@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from commonplace.core.brief_item import OWN
+from commonplace.core.clock import MONTH_NAMES
 from commonplace.core.stop_words import STOP_WORDS
 from commonplace.core.text import with_plain_apostrophes
 from commonplace.core.word_forms import BASES
@@ -65,7 +66,7 @@ _FUNCTION_WORDS = frozenset(
     out over own shall should since through under until up within
     """.split()
 )
-"""Beside the stop words, of which a question for anything may be made: "how many", "until when"."""
+"""Words that may stand in any question and are no stop words: "how many", "until when"."""
 _NO_SUBJECT = STOP_WORDS.union(_FUNCTION_WORDS, _CHANGE_WORDS, _DECISION_WORDS, _PREFERENCE_WORDS)
 """Words that a text is not about."""
 # What asks, plans, doubts, or says that all is as it was.
@@ -126,17 +127,13 @@ _SLOT, _FRAME = 3, 2
 _BEFORE, _AFTER = 16, 9
 """Words before and after a number that are looked at for what it counts."""
 _BEGAN = re.compile(
-    r"\b(?:(?:start|join|mov|register|enrol|enroll|settl|return|transferr|carri|plac|park|stor"
-    r"|mount|install)ed|began|brought|hung|put|set|move)\b"
+    r"\b(?:(?:start|join|register|enroll|settl|return|transferr|carri|plac|park|stor|mount"
+    r"|install)ed|began|brought|hung|put|set|move)\b"
 )
-"""Deeds from which on someone or something is elsewhere, or with another."""
-_DATES = frozenset(
-    _ENDING.sub("", day)[:_STEM]
-    for day in """
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june
-    july august september october november december
-    """.split()
-)
+"""Deeds from which on someone or something is elsewhere, or with another; "moved" is a change."""
+_WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_DATES = frozenset(_ENDING.sub("", x.casefold())[:_STEM] for x in (*_WEEKDAYS, *MONTH_NAMES))
+"""Names that say when, and neither who nor where."""
 _PRONOUNS = frozenset("he it she they".split())
 _NEWLY = _any_of((*_CHANGE_WORDS, "new", "updated?", "recent", "recently", "further"))
 
@@ -371,10 +368,11 @@ def share_to_follow(
         return None
     if new.changes or new.decides or _has_new_one(new_text, asked):
         return policy.CHANGED_SHARE
-    return policy.FOLLOWING_SHARE if _is_alike(new_text, old_text, asked, asks_name) else None
+    is_alike = _is_alike(new_text, old_text, asked, asks_name=asks_name)
+    return policy.FOLLOWING_SHARE if is_alike else None
 
 
-def _is_alike(new_text: str, old_text: str, asked: frozenset[str], asks_name: bool) -> bool:  # noqa: FBT001
+def _is_alike(new_text: str, old_text: str, asked: frozenset[str], *, asks_name: bool) -> bool:
     """Whether both answer what is asked: a state, or a deed from which on another one holds."""
     new, old = read_statement(new_text), read_statement(old_text)
     if not new.happened or _states_what_is_asked(new_text, asked):
