@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 CASES = Path(__file__).with_name("now.json")
 CASE_PARTS = ("tune", "again", "habits", "measure", "fresh")
-"""Two that were tuned on, one of which every other case was, and two only to measure; `habits` and
-the last were written by hands that had not read the rules."""
+"""`tune`, `again` and every other case of `habits` were tuned on; `measure` and `fresh` were not.
+Those of `habits` and `fresh` were written by hands that had not read the rules."""
 ABILITIES = ("knowledge_update", "contradiction_resolution")
 _BEGAN = datetime(2026, 1, 1, 12, tzinfo=UTC)
 _HERE, _ELSEWHERE = "/home/ada/here", "/home/ada/elsewhere"
