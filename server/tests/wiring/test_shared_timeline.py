@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import count
 
 import psycopg
 import pytest
@@ -15,12 +16,15 @@ from commonplace.app.process import ProcessContext
 from commonplace.core.errors import Conflict, NotFound, Unavailable
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.due_periods import bounds
-from commonplace.journals.timeline.entry import id_of
+from commonplace.journals.timeline.entry import id_of, pack_id
+from commonplace.journals.timeline.journal import TimelineJournal
+from commonplace.journals.timeline.moving import move_timeline
 from commonplace.timeline import Timeline
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.store.due_timelines import DueTimelines
+from commonplace_server.store.timeline import PostgresRows, TimelinePostgres
 from commonplace_server.wiring.memories import open_worker
-from commonplace_server.wiring.schema import check_worker
+from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.wiring.timelines import FedByDatabase
 from commonplace_testing import FrozenClock, ReadySlot
 
@@ -439,6 +443,39 @@ def test_what_lay_in_files_of_two_homes_becomes_one(servers):
     assert len(listed(one)) == 3
     read = one.timeline.service().rollup("daily", one.timeline.journal.read(id_of(kept[0])).at)
     assert read.metadata["entries"] == 3
+
+
+class OfACall(TimelinePostgres):
+    """A transaction of a call ends after so many queries, as it does after so many seconds."""
+
+    @contextmanager
+    def writing(self):
+        left, run = count(200, -1), PostgresRows.run
+        with super().writing() as rows:
+
+            def run_in_time(*given):
+                if not next(left):
+                    raise Unavailable("The transaction took too long.")
+                return run(rows, *given)
+
+            rows.run = run_in_time
+            yield rows
+
+
+def test_however_much_was_deleted_in_a_file_moves(database, clock, tmp_path):
+    """Beside entries that are there, in a transaction that may take as long as that takes."""
+    given = {"owner": "ann", "zone": UTC, "clock": clock}
+    files = TimelineJournal(tmp_path, **given)
+    files.add("The harbour is closed.")
+    with files.database.writing() as rows:
+        gone = ({"seq": 9 + n, "id": pack_id(f"gone {n}"), "expired": False} for n in range(99))
+        rows.run_each("bury", gone)
+    with closing(Postgres(database.app_url, check=check_database)) as pool:
+        store = OfACall(pool, owner="ann", clock=clock)
+        there = TimelineJournal(store=store, **given)
+        there.add(SAID)
+        assert move_timeline(files, there, store, unfile=lambda _refs: None)
+    assert database.rows("SELECT count(*) FROM cp_gone") == [(99,)]
 
 
 def test_a_journal_that_feeds_it_lies_there_too(tmp_path, database, clock, slot, admin):

@@ -75,7 +75,7 @@ def move_timeline(
             with database.writing() as rows:
                 tables = _read(rows)
                 if not _take_over(files, tables, rows, store):
-                    _merge(files, there, tables)
+                    _merge(files, there, tables, store)
                 unfile([ref_of(row[1]) for row in tables["entries"]])
                 for each in ("state", *_COLUMNS, "changes"):
                     rows.run(f"leave_{each}")
@@ -121,12 +121,14 @@ def _compared(tables: Tables) -> Tables:
     return {**tables, "gone": gone}
 
 
-def _merge(files: TimelineJournal, there: TimelineJournal, tables: Tables) -> None:
+def _merge(
+    files: TimelineJournal, there: TimelineJournal, tables: Tables, store: SharedTimeline
+) -> None:
     """Add what was written, and note what was deleted, unless it is known there."""
     portable = PortableTimeline(files)
     PortableTimeline(there).import_items(_missing(there, portable.export_items(None)))
     gone = [unpack_id(name) for _, name, expired in tables["gone"] if not expired]
-    with there.database.writing() as rows:
+    with store.taking_over() as rows:
         for name in gone:
             if not _is_known(rows, name):
                 seq = rows.run("take_number").fetchone()[0]
