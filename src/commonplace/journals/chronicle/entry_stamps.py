@@ -8,9 +8,8 @@ from __future__ import annotations
 import threading
 from typing import NamedTuple
 
-RACY_NS = 2_000_000_000
-"""Two changes within one tick of a disk's clock leave one mtime: a young file is looked at again.
-"""
+TICK_NS = 2_000_000_000
+"""The longest tick of a disk's clock, that of FAT: two changes within it leave one mtime."""
 
 
 class SeenEvent(NamedTuple):

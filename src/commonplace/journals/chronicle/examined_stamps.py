@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from commonplace.journals.chronicle.entry_stamps import RACY_NS
+from commonplace.journals.chronicle.entry_stamps import TICK_NS
 
 if TYPE_CHECKING:
     from commonplace.journals.chronicle.database import ChronicleDatabase
@@ -31,7 +31,7 @@ class ExaminedStamps:
 
         Raises: as `read_stamps` of the store.
         """
-        if time.time_ns() - self._store.changed_ns() <= RACY_NS:
+        if time.time_ns() - self._store.changed_ns() <= TICK_NS:
             return self._store.read_stamps()
         mark = self._store.mark()
         found = self._store.read_stamps()

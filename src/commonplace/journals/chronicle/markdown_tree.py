@@ -30,7 +30,12 @@ from commonplace.core.files import (
 from commonplace.core.plain_files import end_lock, open_plain, open_regular, take_lock
 from commonplace.core.plain_yaml import parse_yaml, render_yaml
 from commonplace.db.sqlite import BUSY_S
-from commonplace.journals.chronicle.entry_stamps import EntryStamps, LocalWrites, SeenEvent
+from commonplace.journals.chronicle.entry_stamps import (
+    TICK_NS,
+    EntryStamps,
+    LocalWrites,
+    SeenEvent,
+)
 from commonplace.journals.chronicle.event import (
     JOURNAL,
     Changes,
@@ -77,9 +82,6 @@ _SHORT_ID = 8
 
 SURVEYED = 500
 """How many files are looked at for the newest entries of a project."""
-
-_TICK_NS = 2_000_000_000
-"""The longest tick of a disk's clock, that of FAT."""
 
 # Chronicle's own folders are for everybody to read; a new tree is its owner's alone.
 _FOLDER_MODE = 0o700
@@ -381,7 +383,7 @@ class ChronicleTree:
         newest = max(times.values(), default=0)
         stamps = []
         for path, mtime_ns in times.items():
-            files = _files_in(path) if newest - mtime_ns <= _TICK_NS else []
+            files = _files_in(path) if newest - mtime_ns <= TICK_NS else []
             stamps.append("\0".join([path, str(mtime_ns), *files, ""]).encode("utf-8", "replace"))
         return blake2b_hex(*stamps)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Drop, Put
 from commonplace.journals.chronicle.database import ChronicleDatabase
-from commonplace.journals.chronicle.entry_stamps import RACY_NS
+from commonplace.journals.chronicle.entry_stamps import TICK_NS
 from commonplace.journals.chronicle.event import EVERYTHING, JOURNAL, doc_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class ChronicleSource:
             yield from (Put(doc_of(x, self._zone)) for x in events)
         yield from (Drop(ref) for ref in gone)
         stamps = frozenset((ref, x.stamp) for ref, x in found.seen.items())
-        settled = began - self._store.changed_ns() > RACY_NS
+        settled = began - self._store.changed_ns() > TICK_NS
         self._passed = (now, hash(stamps)) if settled else None
 
     def erase_remains(self) -> None:
