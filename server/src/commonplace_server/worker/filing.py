@@ -123,7 +123,7 @@ class LeasedRecords:
             self._index_of(owner).put_vectors(identity, mine)
             return True
 
-        return {*self._of_each(put, dict(sorted(encoded.items())))}
+        return {*self._of_each(put, encoded)}
 
     def drop_previous(self, identity: str, owner: str) -> bool:
         """Drop other encoders' vectors; whether they are gone, and this one in the lead yet."""

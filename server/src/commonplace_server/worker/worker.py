@@ -176,7 +176,8 @@ class MemoryWorker:
         def vacuum(ending: threading.Event) -> None:
             self._vacuum(ending, every_s=numbers.VACUUM_EVERY_S / 2)
 
-        return _repeating(vacuum, "Memory was not vacuumed", every_s=numbers.VACUUM_EVERY_S)
+        failed = "Memory was not vacuumed"
+        return _repeating("vacuuming", vacuum, failed, every_s=numbers.VACUUM_EVERY_S)
 
     def _rolling_up(self) -> AbstractContextManager[Future[None]]:
         """Likewise roll up what is due."""
@@ -184,7 +185,7 @@ class MemoryWorker:
         if rolling is None:
             return nullcontext(Future())
         failed = "Timelines were not rolled up"
-        return _repeating(rolling.roll_up, failed, every_s=numbers.ROLLING_POLL_S)
+        return _repeating("rolling up", rolling.roll_up, failed, every_s=numbers.ROLLING_POLL_S)
 
     def _vacuum(self, ending: threading.Event, *, every_s: float = 0.0) -> None:
         """Vacuum, unless another process does, or has in that time."""
@@ -272,11 +273,12 @@ class MemoryWorker:
 
 @contextmanager
 def _repeating(
-    act: Callable[[threading.Event], object], failed: str, *, every_s: float
+    name: str, act: Callable[[threading.Event], object], failed: str, *, every_s: float
 ) -> Iterator[Future[None]]:
     """Do something in a thread every so often; holds the error that ended it, if one did.
 
-    act: is handed what is set at the end; failed: what is logged where it cannot be done.
+    name: of the thread; act: is handed what is set at the end; failed: what is logged where it
+    cannot be done.
     """
     fault: Future[None] = Future()
     # Its own: a worker that fails ends without its stop being set.
@@ -297,7 +299,7 @@ def _repeating(
         except BaseException as exc:  # noqa: BLE001  raised in the worker's own thread
             fault.set_exception(exc)
 
-    thread = threading.Thread(target=repeat, name=failed, daemon=True)
+    thread = threading.Thread(target=repeat, name=name, daemon=True)
     thread.start()
     try:
         yield fault
