@@ -85,7 +85,7 @@ NO_TEXT = {
 """Modules that write no text of an entry under a name that stays, and what they write instead."""
 
 CALLS = frozenset(
-    "JsonFile LogFile add_line NamedTemporaryFile TemporaryDirectory TemporaryFile connect connect_erasing copy2 copyfile"
+    "JsonFile LogFile add_line NamedTemporaryFile TemporaryDirectory TemporaryFile connect copy2 copyfile"
     " mkdtemp mkstemp open_draft publish_new replace_file scratch_folder scratch_folder_aside temp_file write_archive"
     " write_bytes write_derived write_new write_text".split()
 )

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 _NOT_SHARED = {"users", "models"}
 BY_ITS_JOURNAL = "deleting the entry"
+BY_SUMMING_UP = "deleting the entry; summaries are made again without it"
+IN_DATABASE = "the database that `database.url` names"
 BY_FILING = "filing, once the entry is gone"
 
 
@@ -380,7 +382,7 @@ PLACES: tuple[TextPlace, ...] = (
         where="`users/me/journal`",
         holds="entries of the timeline, and summaries that quote every journal",
         paths=lambda owner: (owner.context.folder / "journal",),
-        erased="deleting the entry; summaries are made again without it",
+        erased=BY_SUMMING_UP,
         backup=True,
         export=True,
         writers=("journals.timeline.database",),
@@ -398,7 +400,7 @@ PLACES: tuple[TextPlace, ...] = (
     ),
     TextPlace(
         name="memory on Postgres",
-        where="the database that `database.url` names",
+        where=IN_DATABASE,
         holds="records of memory of all users, their words and vectors",
         paths=lambda _owner: (),
         journal="memory",
@@ -408,7 +410,7 @@ PLACES: tuple[TextPlace, ...] = (
     ),
     TextPlace(
         name="chronicle on Postgres",
-        where="the database that `database.url` names",
+        where=IN_DATABASE,
         holds="entries of the log of all served users, their words and vectors",
         paths=lambda _owner: (),
         journal="chronicle",
@@ -418,7 +420,7 @@ PLACES: tuple[TextPlace, ...] = (
     ),
     TextPlace(
         name="private journal on Postgres",
-        where="the database that `database.url` names",
+        where=IN_DATABASE,
         holds="private entries of all served users, their words and vectors",
         paths=lambda _owner: (),
         journal="private",
@@ -428,16 +430,16 @@ PLACES: tuple[TextPlace, ...] = (
     ),
     TextPlace(
         name="timeline on Postgres",
-        where="the database that `database.url` names",
+        where=IN_DATABASE,
         holds="entries of the timeline of all served users, their summaries, words and vectors",
         paths=lambda _owner: (),
-        erased="deleting the entry; summaries are made again without it",
+        erased=BY_SUMMING_UP,
         writers=(),
         export=True,
     ),
     TextPlace(
         name="notebook on Postgres",
-        where="the database that `database.url` names",
+        where=IN_DATABASE,
         holds="sections and entries of all served users, what overviews were, words and vectors",
         paths=lambda _owner: (),
         journal="notebook",
@@ -519,7 +521,7 @@ PLACES: tuple[TextPlace, ...] = (
     ),
     TextPlace(
         name="former texts on Postgres",
-        where="the database that `database.url` names",
+        where=IN_DATABASE,
         holds="what edits replaced of what lies there, likewise, for every server",
         paths=lambda _owner: (),
         erased="as in files; whoever deletes the entry",
@@ -528,7 +530,7 @@ PLACES: tuple[TextPlace, ...] = (
     ),
     TextPlace(
         name="signed-in browsers on Postgres",
-        where="the database that `database.url` names",
+        where=IN_DATABASE,
         holds="secrets that pages show marks for, and what a next page is to say; sealed by the"
         " cookie of the browser, which lies nowhere else",
         paths=lambda _owner: (),
