@@ -286,7 +286,7 @@ class OwnerContext(ABC):
         return hidden_refs(self.expiry_book, self.clock)
 
     def hidden_of(self, owner: str) -> Hidden:
-        """The same of any owner."""
+        """What gives those of any owner, whether they lie in files or in a database."""
         from commonplace.core.expiring import hidden_refs
 
         return hidden_refs(self.expiry_book_of(owner), self.clock)

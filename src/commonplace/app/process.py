@@ -99,7 +99,7 @@ class ProcessContext:
         return folder if owner == self.settings.owner else folder / SERVED
 
     def hidden_of(self, owner: str, clock: Clock) -> Hidden:
-        """What gives the refs of an owner's entries that have expired, which no reader may see."""
+        """What gives the refs of an owner's entries in files that have expired: none is shown."""
         from commonplace.core.expiring import hidden_refs
         from commonplace.core.time_book import EXPIRING, TimeBook
 
