@@ -30,18 +30,18 @@ def slot():
 def servers(tmp_path, database, clock, slot):
     """Opens the app of an owner on a server, by the server's name; each has a home of its own.
 
-    start: counts the starts of one server.
+    start: counts the starts of one server; feed: the journals that feed its timelines.
     """
     made = {}
     with ExitStack() as closing:
 
-        def open_app(name, owner="ann", url=database.app_url, start=1):
-            key = (name, url, start)
+        def open_app(name, owner="ann", url=database.app_url, start=1, feed=""):
+            key = (name, url, start, feed)
             if key not in made:
                 folder = tmp_path / name
                 folder.mkdir(exist_ok=True)
-                given = {"database.url": url} if url else {}
-                settings = settings_in(folder, **given)
+                given = {"database.url": url, "timeline.feed": feed}
+                settings = settings_in(folder, **{k: said for k, said in given.items() if said})
                 shared = ProcessContext(settings, encoder=slot, serves_owners=True)
                 closing.callback(shared.close)
                 apps = Apps(settings, user_home=None, clock=clock, shared=shared)

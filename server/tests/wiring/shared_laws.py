@@ -9,14 +9,23 @@ from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from server.tests.two_homes import settings_in, traces
+from server.tests.two_homes import ask, settings_in, traces
 
-from commonplace.app import Apps
-from commonplace.app.process import ProcessContext
 from commonplace.core.errors import Conflict, Denied, NotFound, Unavailable
 from commonplace.verbs.forgetting.selection import EntrySelection
 
 SAID = "The quokka gate opens with four seven one one, Ann said so to me."
+
+
+def all_found(app, query, hits, text):
+    """The refs of those hits whose text has all words of a query, each of which a recall finds.
+
+    text: The name of the text in a hit.
+    """
+    recalled = [x["ref"] for x in ask(app, "recall", query=query).facts["results"]]
+    bearing = [x["ref"] for x in hits if all(word in x[text] for word in query.split())]
+    assert set(bearing) <= set(recalled)
+    return bearing
 
 
 class SharedJournalLaws(ABC):
@@ -143,21 +152,11 @@ class SharedJournalLaws(ABC):
     def check_saved(self, program, app, ref):
         """Whether what a program wrote is there by what this journal alone has."""
 
-    def test_the_timeline_is_fed_from_the_database(self, tmp_path, database, clock, slot):
+    def test_the_timeline_is_fed_from_the_database(self, servers):
         """Its rollups read the journal wherever it lies; what leaves the journal leaves them."""
-        folder = tmp_path / "fed"
-        folder.mkdir()
-        given = {"database.url": database.app_url, "timeline.feed": self.journal}
-        settings = settings_in(folder, **given)
-        shared = ProcessContext(settings, encoder=slot, serves_owners=True)
-        apps = Apps(settings, user_home=None, clock=clock, shared=shared)
-        try:
-            with apps.using("ann") as app:
-                ref = self.write(app, SAID)
-                assert app.timeline.feeding.sync() == 1
-                self.remove(app, ref)
-                assert app.timeline.feeding.sync() == 1
-                assert app.timeline.feeding.sync() == 0
-        finally:
-            apps.close()
-            shared.close()
+        app = servers("fed", feed=self.journal)
+        ref = self.write(app, SAID)
+        assert app.timeline.feeding.sync() == 1
+        self.remove(app, ref)
+        assert app.timeline.feeding.sync() == 1
+        assert app.timeline.feeding.sync() == 0

@@ -7,7 +7,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 from server.tests.two_homes import ask, traces
-from server.tests.wiring.shared_laws import SAID, SharedJournalLaws
+from server.tests.wiring.shared_laws import SAID, SharedJournalLaws, all_found
 
 from commonplace.chronicle import Chronicle
 from commonplace.core.errors import Conflict, NotFound
@@ -21,12 +21,8 @@ def logged(app, message, **given):
 
 def found(app, query):
     """The refs of the entries that a search of the log, and a recall, find for words."""
-    log = ask(app, "search_entries", text=query).facts["entries"]
-    recalled = [x["ref"] for x in ask(app, "recall", query=query).facts["results"]]
-    words = query.split()
-    bearing = [x["ref"] for x in log if all(word in x["message"] for word in words)]
-    assert set(bearing) <= set(recalled)
-    return bearing
+    hits = ask(app, "search_entries", text=query).facts["entries"]
+    return all_found(app, query, hits, "message")
 
 
 def listed(app):

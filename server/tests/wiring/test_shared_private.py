@@ -7,7 +7,7 @@ from datetime import UTC, timedelta
 import psycopg
 import pytest
 from server.tests.two_homes import ask, traces
-from server.tests.wiring.shared_laws import SAID, SharedJournalLaws
+from server.tests.wiring.shared_laws import SAID, SharedJournalLaws, all_found
 
 from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.expiring import revealed
@@ -30,11 +30,7 @@ def thought(app, text, **given):
 def found(app, query):
     """The refs of the entries that a search of the journal, and a recall, find for words."""
     hits = ask(app, "search_journal", query=query).facts["results"]
-    recalled = [x["ref"] for x in ask(app, "recall", query=query).facts["results"]]
-    words = query.split()
-    bearing = [x["ref"] for x in hits if all(word in x["excerpt"] for word in words)]
-    assert set(bearing) <= set(recalled)
-    return bearing
+    return all_found(app, query, hits, "excerpt")
 
 
 def listed(app):

@@ -9,7 +9,7 @@ from itertools import count
 import psycopg
 import pytest
 from server.tests.two_homes import ask, settings_in, traces
-from server.tests.wiring.shared_laws import SAID, SharedJournalLaws
+from server.tests.wiring.shared_laws import SAID, SharedJournalLaws, all_found
 
 from commonplace.app import Apps
 from commonplace.app.process import ProcessContext
@@ -42,12 +42,8 @@ def added(app, content, **given):
 
 def found(app, query):
     """The refs of the entries that a search of the timeline, and a recall, find for words."""
-    mine = ask(app, "timeline_search", query=query, entry_types=["raw"]).facts["results"]
-    recalled = [x["ref"] for x in ask(app, "recall", query=query).facts["results"]]
-    words = query.split()
-    bearing = [x["ref"] for x in mine if all(word in x["text"] for word in words)]
-    assert set(bearing) <= set(recalled)
-    return bearing
+    hits = ask(app, "timeline_search", query=query, entry_types=["raw"]).facts["results"]
+    return all_found(app, query, hits, "text")
 
 
 def listed(app):
@@ -478,32 +474,21 @@ def test_however_much_was_deleted_in_a_file_moves(database, clock, tmp_path):
     assert database.rows("SELECT count(*) FROM cp_gone") == [(99,)]
 
 
-def test_a_journal_that_feeds_it_lies_there_too(tmp_path, database, clock, slot, admin):
+def test_a_journal_that_feeds_it_lies_there_too(servers, admin):
     """What is deleted in it leaves every summary at once, and either server sees what came."""
-    opened = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        given = {"database.url": database.app_url, "timeline.feed": "chronicle,private"}
-        settings = settings_in(tmp_path / name, **given)
-        shared = ProcessContext(settings, encoder=slot, serves_owners=True)
-        opened.append((shared, Apps(settings, user_home=None, clock=clock, shared=shared)))
-    with ExitStack() as closing:
-        for shared, apps in opened:
-            closing.callback(shared.close)
-            closing.callback(apps.close)
-        one, two = (closing.enter_context(apps.using("ann")) for _, apps in opened)
-        ref = ask(one, "add_entry", message=SAID, at=LONG_AGO).facts["ref"]
-        other = ask(two, "process_thoughts", reflections="The harbour is closed.", at=LONG_AGO)
-        assert "quokka" in day_of(two)
-        assert "harbour" in day_of(one)
-        plan = two.forgetting().plan([ref])
-        assert "timeline:rollup_daily_20260105" in plan.remade
-        proof = two.forgetting().carry_out(plan)
-        assert proof.is_clean, proof
-        assert traces(admin, "quokka") == []
-        assert "quokka" not in day_of(one)
-        one.amend.delete(other.facts["ref"])
-        assert traces(admin, "harbour") == []
+    one, two = (servers(name, feed="chronicle,private") for name in ("one", "two"))
+    ref = ask(one, "add_entry", message=SAID, at=LONG_AGO).facts["ref"]
+    other = ask(two, "process_thoughts", reflections="The harbour is closed.", at=LONG_AGO)
+    assert "quokka" in day_of(two)
+    assert "harbour" in day_of(one)
+    plan = two.forgetting().plan([ref])
+    assert "timeline:rollup_daily_20260105" in plan.remade
+    proof = two.forgetting().carry_out(plan)
+    assert proof.is_clean, proof
+    assert traces(admin, "quokka") == []
+    assert "quokka" not in day_of(one)
+    one.amend.delete(other.facts["ref"])
+    assert traces(admin, "harbour") == []
 
 
 def test_the_machine_s_own_user_keeps_the_file(servers):
