@@ -50,6 +50,7 @@ from commonplace.doors.web.render import STATIC, render
 from commonplace.doors.web.table import PAGES, PageRow, row_of
 from commonplace.doors.web.updates import LiveMarks
 from commonplace.doors.web.visit import Address, Download, Redirect, Visit, Visitor, WebPage
+from commonplace.journals.table import JOURNALS
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -401,8 +402,7 @@ class WebApplication:
                 offer=offer,
                 visitor=visitor,
                 box=box_of(visit) if visit is not None and has_frame else None,
-                pages=[x for x in PAGES if x.title and (self._shows_paths or not x.is_machines)],
-                is_shared=visitor is not None and is_space(visitor.owner),
+                pages=self._listed(visitor),
                 counts=visit.place_counts() if visit is not None and has_frame else {},
                 url=self.url,
                 base=self._prefix,
@@ -410,6 +410,13 @@ class WebApplication:
                 **page.values,
             )
         return HTMLResponse(text, page.status)
+
+    def _listed(self, visitor: Visitor | None) -> list[PageRow]:
+        """The pages that the navigation lists; for a space none of a journal without authors."""
+        is_shared = visitor is not None and is_space(visitor.owner)
+        left_out = {x.name for x in JOURNALS if not x.names_authors} if is_shared else set()
+        listed = [x for x in PAGES if x.title and x.name not in left_out]
+        return [x for x in listed if self._shows_paths or not x.is_machines]
 
     def _error(self, error: CommonplaceError | None, visitor: Visitor | None) -> Response:
         """An error in plain words; None for one of our own making."""
