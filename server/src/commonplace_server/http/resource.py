@@ -1,4 +1,4 @@
-"""What a server says of itself to clients that sign in at an identity provider (RFC 9728)."""
+"""How clients sign in, and what a server says of that to them (RFC 9728)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from msgspec import Struct
 from commonplace.doors.web.consent import AsksConsent
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+    from collections.abc import Mapping
+
+    from starlette.types import Receive, Scope, Send
 
     from commonplace_server.http.issuer import Issuer
     from commonplace_server.tokens import ReadsTokens
@@ -60,12 +62,7 @@ class ProtectedResource(Struct, frozen=True, kw_only=True):
 class LetsIn(AsksConsent, Protocol):
     """What lets clients sign in at the server itself: it asks users, and answers clients."""
 
-    async def __call__(
-        self,
-        scope: MutableMapping[str, Any],
-        receive: Callable[[], Awaitable[Any]],
-        send: Callable[[Any], Awaitable[None]],
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a client that signs in."""
         ...
 
@@ -74,13 +71,13 @@ class SignIn(NamedTuple):
     """How clients sign in: what sends them there, and what reads what they come back with.
 
     Attributes:
-        resource: Says where they sign in.
         tokens: Those of users, and of clients that signed in here.
-        issuer: Reads the tokens of an identity provider; None where they sign in here.
-        authorization: Lets them sign in here; None where they do elsewhere.
+        resource: Says where they sign in; None where they cannot.
+        issuer: Reads the tokens of an identity provider; None where they sign in at none.
+        authorization: Lets them sign in here; None where they cannot.
     """
 
-    resource: ProtectedResource
     tokens: ReadsTokens
+    resource: ProtectedResource | None = None
     issuer: Issuer | None = None
     authorization: LetsIn | None = None

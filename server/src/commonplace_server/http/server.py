@@ -114,7 +114,8 @@ class HttpDoor:
     Args:
         apps: The apps of all owners.
         sample: Any owner's toolsets, for their names, descriptions and schemas.
-        tokens: Who may connect.
+        tokens: Those of users.
+        sign_in: How clients sign in, and all tokens by which they connect.
         offer: What callers may have at most.
         screen: Hides secrets in all that is answered.
         clock: Gives the time.
@@ -125,7 +126,6 @@ class HttpDoor:
         metrics: Counts what is done.
         accesses: Keeps account of it, where that is wanted.
         sessions: What all servers of a database know of sessions; None for one that is alone.
-        sign_in: How clients sign in, at an identity provider or here; None where they cannot.
         visitors: What all servers of a database know of browsers; None likewise.
         rates: The buckets that all of them take from; None likewise.
     """
@@ -136,6 +136,7 @@ class HttpDoor:
         apps: ServedApps,
         sample: Sequence[Toolset],
         tokens: ReadsTokens,
+        sign_in: SignIn,
         offer: Offer,
         screen: Screen,
         structured: bool,
@@ -147,14 +148,10 @@ class HttpDoor:
         metrics: Metrics,
         accesses: ObservesCalls | None = None,
         sessions: KeepsSessions | None = None,
-        sign_in: SignIn | None = None,
         visitors: KeepsVisitors | None = None,
         rates: SharesRates | None = None,
     ) -> None:
-        self._issuer = None if sign_in is None else sign_in.issuer
-        self._resource = None if sign_in is None else sign_in.resource
-        self._authorization = None if sign_in is None else sign_in.authorization
-        self._granted = tokens if sign_in is None else sign_in.tokens
+        self._sign_in = sign_in
         self._apps = apps
         self._concurrency = ConcurrencyLimit()
         self._warmed = WarmedApps(apps)
@@ -192,7 +189,7 @@ class HttpDoor:
             Invalid: It is not an address of this machine.
             Unavailable: Another process listens there, or the tokens cannot be read.
         """
-        check_access(address, self._tokens, has_issuer=self._issuer is not None)
+        check_access(address, self._tokens, has_issuer=self._sign_in.issuer is not None)
         _allow_many_files()
         opened = listen(address.host, address.port, option="--http")
         port = opened.getsockname()[1]
@@ -203,11 +200,11 @@ class HttpDoor:
         self, address: ListenAddress, opened: socket.socket, ready: Callable[[], None]
     ) -> None:
         authenticator = Authenticator(
-            tokens=self._granted,
+            tokens=self._sign_in.tokens,
             names=address.names,
             offer=self._offer,
             clock=self._clock,
-            issuer=self._issuer,
+            issuer=self._sign_in.issuer,
         )
         readiness = Readiness(
             find_problem=authenticator.find_problem,
@@ -236,8 +233,8 @@ class HttpDoor:
                 if self._offer.has_pages
                 else None,
                 metrics=self._metrics,
-                resource=self._resource,
-                authorization=self._authorization,
+                resource=self._sign_in.resource,
+                authorization=self._sign_in.authorization,
             )
             server = make_server(
                 gate, limits=self._limits.connections, finish_s=self._limits.finish_s
@@ -250,8 +247,9 @@ class HttpDoor:
             tasks.start_soon(_adjust_threads, self._concurrency)
             for task in self._background_tasks:
                 task.start()
-            if self._issuer is not None:  # else of the first two who come at once one is refused
-                await anyio.to_thread.run_sync(self._issuer.refresh)
+            issuer = self._sign_in.issuer
+            if issuer is not None:  # else of the first two who come at once one is refused
+                await anyio.to_thread.run_sync(issuer.refresh)
             ready()
             await server.serve([opened])
             # Signals that reach this loop from here on would be lost.
@@ -291,7 +289,7 @@ class HttpDoor:
                         is_stopping=is_stopping,
                         observers=self._observers,
                         visitors=self._visitors,
-                        consent=self._authorization,
+                        consent=self._sign_in.authorization,
                     )
                 )
             await made[0](scope, receive, send)

@@ -27,13 +27,13 @@ _ADDRESS_HINT = (
 
 def read_sign_in(
     settings: Settings, tokens: ReadsTokens, records: KeepsRecords, offer: Offer
-) -> SignIn | None:
-    """How clients sign in; None where they cannot. Raises: Invalid."""
+) -> SignIn:
+    """How clients sign in, if they can. Raises: Invalid."""
     serve = settings.serve
     if serve.sign_in:
         return _at_this_server(settings, tokens, records, offer)
     if serve.issuer is None:
-        return None
+        return SignIn(tokens)
     if serve.address is None:
         raise Invalid(
             "The identity provider has no address to make tokens for.", hint=_ADDRESS_HINT

@@ -103,7 +103,6 @@ def _start(
 ) -> None:
     offer = _offer(settings, shared_only=shared_only)
     sign_in = read_sign_in(settings, state.tokens, state.records, offer)
-    granted = state.tokens if sign_in is None else sign_in.tokens
     served = replace(settings, toolsets=offer.toolsets)
     apps = Apps(served, user_home=user_home)
     apps.shared.encoder.start()
@@ -118,6 +117,7 @@ def _start(
             apps=apps,
             sample=sample,
             tokens=state.tokens,
+            sign_in=sign_in,
             sessions=state.sessions,
             visitors=state.visitors,
             rates=state.rates,
@@ -135,8 +135,7 @@ def _start(
             encoder=apps.shared.encoder,
             find_database=find_database,
             metrics=Metrics(partial(_measured, [partial(measure_apps, apps), *measures])),
-            accesses=_accesses(served, granted, apps.shared),
-            sign_in=sign_in,
+            accesses=_accesses(served, sign_in.tokens, apps.shared),
         ).run(where, ready=ready)
 
 
