@@ -26,8 +26,12 @@ WORK = "commonplace.work"
 """In the scope of an HTTP request: a function whose context counts a call while it runs, which may
 be longer than the request lasts. Entering it raises RateLimitExceeded."""
 
-AUTHORIZATION = ("/.well-known/oauth-authorization-server", "/token", "/register", "/revoke")
-"""Where clients find out how to sign in here, and are given tokens."""
+METADATA = "/.well-known/oauth-authorization-server"
+TOKENS = "/token"
+REGISTER = "/register"
+REVOKE = "/revoke"
+AUTHORIZATION = (METADATA, TOKENS, REGISTER, REVOKE)
+"""Where clients find out how to sign in here, register, and are given tokens."""
 
 
 def is_api(scope: Mapping[str, Any]) -> bool:

@@ -37,7 +37,7 @@ from commonplace_server.grants.documents import is_document_address
 from commonplace_server.grants.grants import GRANT_LASTS, Allowed
 from commonplace_server.grants.redirects import MOST, find_fault, origin_of, place_of
 from commonplace_server.mcp.provider import PUBLIC, KnownClient, Provider
-from commonplace_server.scope import AUTHORIZATION
+from commonplace_server.scope import METADATA, REGISTER, REVOKE, TOKENS
 from commonplace_server.tokens import LONGEST_LABEL, SCOPES, toolsets_in
 
 if TYPE_CHECKING:
@@ -119,16 +119,15 @@ class AuthorizationServer:
         authenticator = ClientAuthenticator(provider)
         options = ClientRegistrationOptions(enabled=True)
         answers: dict[str, Callable[[Request], Awaitable[Response]]] = {
-            "/token": self._checked(TokenHandler(provider, authenticator).handle),
-            "/register": RegistrationHandler(provider, options).handle,
-            "/revoke": self._checked(RevocationHandler(provider, authenticator).handle),
+            TOKENS: self._checked(TokenHandler(provider, authenticator).handle),
+            REGISTER: RegistrationHandler(provider, options).handle,
+            REVOKE: self._checked(RevocationHandler(provider, authenticator).handle),
         }
-        metadata, *endpoints = AUTHORIZATION
         return [
-            Route(metadata, cors_middleware(self._metadata, ["GET"]), methods=["GET", "OPTIONS"]),
+            Route(METADATA, cors_middleware(self._metadata, ["GET"]), methods=["GET", "OPTIONS"]),
             *(
-                Route(each, cors_middleware(answers[each], ["POST"]), methods=["POST", "OPTIONS"])
-                for each in endpoints
+                Route(path, cors_middleware(answer, ["POST"]), methods=["POST", "OPTIONS"])
+                for path, answer in answers.items()
             ),
         ]
 
@@ -138,9 +137,9 @@ class AuthorizationServer:
             {
                 "issuer": at,
                 "authorization_endpoint": f"{at}{self._consent}",
-                "token_endpoint": f"{at}/token",
-                "registration_endpoint": f"{at}/register",
-                "revocation_endpoint": f"{at}/revoke",
+                "token_endpoint": f"{at}{TOKENS}",
+                "registration_endpoint": f"{at}{REGISTER}",
+                "revocation_endpoint": f"{at}{REVOKE}",
                 "revocation_endpoint_auth_methods_supported": ["none"],
                 "scopes_supported": [*SCOPES],
                 "response_types_supported": ["code"],
@@ -202,7 +201,9 @@ class AuthorizationServer:
             described_at=urllib.parse.urlsplit(client_id).hostname or "" if is_described else "",
             goes_to=place_of(place),
             leads_to=origin_of(place),
-            user=_user_of(of_user.owner, of_user.member),
+            user=f"{of_user.member}, in the space {of_user.owner.removeprefix(PREFIX)}"
+            if of_user.member
+            else of_user.owner,
             may_write="write" in scopes,
             may_delete=not of_user.member,  # a member deletes as an admin alone, and not by others
             toolsets=toolsets,
@@ -348,11 +349,6 @@ def _name_of(client: KnownClient) -> str:
     """What a client calls itself, on one line, with all that hides written out."""
     name = " ".join((client.client_name or "").split())
     return visible_line(opening(name, LONGEST_LABEL)) or "A program without a name"
-
-
-def _user_of(owner: str, member: str) -> str:
-    """Who is asked, in words: a user, or a member and the space."""
-    return f"{member}, in the space {owner.removeprefix(PREFIX)}" if member else owner
 
 
 def _repeated(given: Sequence[tuple[str, Any]]) -> bool:
