@@ -25,7 +25,7 @@ _Value = TypeVar("_Value")
 class JsonFile(Generic[_Key, _Value]):
     """One file of a home, and the values of its document by their keys. Thread-safe.
 
-    A change that another process makes is seen at the next look: only then is it read again.
+    It is read again only after it has changed, by this process or another.
 
     Args:
         path: Where it lies.
@@ -53,10 +53,10 @@ class JsonFile(Generic[_Key, _Value]):
         self._seen: tuple[int, ...] | None = None
         self._values: Mapping[_Key, _Value] = {}
         self.was_there = False
-        """Whether there is one, or was at any look."""
+        """Whether there is a file, or was at any earlier `known`."""
 
-    def look(self) -> Mapping[_Key, _Value]:
-        """Its values; none where there is no file. Raises: Unavailable, Denied."""
+    def known(self) -> Mapping[_Key, _Value]:
+        """The values; none where there is no file. Raises: Unavailable, Denied."""
         with self._lock:
             seen = self._state()
             if seen != self._seen:

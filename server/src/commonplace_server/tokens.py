@@ -242,7 +242,7 @@ class TokenFile:
             Unavailable: The file is damaged, or of a newer version.
             Denied: The file may not be read.
         """
-        return self._file.look()
+        return self._file.known()
 
     def was_used(self) -> bool:
         """Whether there is a file of tokens, or was one since this was made."""

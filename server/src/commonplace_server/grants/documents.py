@@ -30,6 +30,7 @@ FAILED_S = 10.0
 LONGEST_ADDRESS = 500
 _MOST_KNOWN = 200
 _HTTPS = 443
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _LATER = "Start again in the program a minute later."
 
 
@@ -98,7 +99,12 @@ class DocumentFetcher:
         at = f"[{found[0]}]" if ":" in found[0] else found[0]
         place = parts._replace(netloc=f"{at}:{self._port}").geturl()
         # As it comes over the wire: what is packed may unfold to any size.
-        headers = {"Host": host, "Accept": "application/json", "Accept-Encoding": "identity"}
+        headers = {
+            "Host": host,
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": "commonplace",
+        }
         body = bytearray()
         try:
             async with (
@@ -109,10 +115,7 @@ class DocumentFetcher:
                     timeout=self._timeout_s,
                 ) as web,
                 web.stream(
-                    "GET",
-                    place,
-                    headers={**headers, "User-Agent": "commonplace"},
-                    extensions={"sni_hostname": host},
+                    "GET", place, headers=headers, extensions={"sni_hostname": host}
                 ) as answer,
             ):
                 if answer.status_code != httpx2.codes.OK:
@@ -180,9 +183,6 @@ def is_public_address(address: str) -> bool:
         if inner is not None or found in _NAT64:
             return False
     return found.is_global and not found.is_multicast
-
-
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 def _host_of(address: str) -> str:

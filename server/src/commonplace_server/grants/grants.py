@@ -150,7 +150,7 @@ class Grants:
         """The tokens for a code; None where it was exchanged by now, or its user signed out."""
         allowed, now = code.allowed, self._clock()
         made_id = f"g{secrets.token_hex(6)}"
-        family, access, refresh = _secret(16), _secret(32), _secret(32)
+        family, access, refresh = map(secrets.token_urlsafe, (16, 32, 32))
         until = min(x for x in (now + GRANT_LASTS, allowed.until) if x is not None)
         issued = _issued(made_id, family, access, refresh, allowed.scopes)
         facts = {
@@ -166,10 +166,11 @@ class Grants:
         if self._token_of(grant).state(now) != "valid":
             return None
         self.records.put(grant, most=MOST_GRANTS)
-        # After it: whoever comes with the code again finds what to end.
+        # After it: a request that comes with the code again finds what to end.
         if not self.records.alter(code.record, {**code.record.facts, "grant": made_id}):
             self.records.remove(grant)
-            self._end_exchanged(code)
+            for record in self.records.find("code", [code.record.key]):
+                self._end(record.facts.get("grant", ""))
             return None
         return issued
 
@@ -195,10 +196,11 @@ class Grants:
     def refresh(self, grant: Record, text: str) -> Issued | None:
         """The next tokens of a grant; None where another request was faster."""
         now = self._clock()
-        family = text.split("_", 2)[2].split(".", maxsplit=1)[0]
-        access, refresh = _secret(32), _secret(32)
+        named = _REFRESH.fullmatch(text)
+        assert named is not None  # else it had no grant
+        access, refresh = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         scopes = tuple(grant.facts["scopes"])
-        issued = _issued(grant.key, family, access, refresh, scopes)
+        issued = _issued(grant.key, named[2], access, refresh, scopes)
         kept = [x for x in grant.facts["access"].items() if parse_time(x[1]) > now]
         newest = {digest_of(issued.access): render_time(now + ACCESS_LASTS)}
         facts = {
@@ -260,11 +262,6 @@ class Grants:
         if token is None:
             raise NotFound(f"There is no grant {grant_id}.", hint="See `commonplace tokens list`.")
         return token
-
-    def _end_exchanged(self, code: Code) -> None:
-        """End what a code was exchanged for by another request than this."""
-        for record in self.records.find("code", [code.record.key]):
-            self._end(record.facts.get("grant", ""))
 
     def _end(self, grant_id: str) -> None:
         revoked = render_time(self._clock())
@@ -401,10 +398,6 @@ def _issued(
     grant_id: str, family: str, access: str, refresh: str, scopes: tuple[str, ...]
 ) -> Issued:
     return Issued(f"cp_{grant_id}_{access}", f"cp_{grant_id}_{family}.{refresh}", scopes)
-
-
-def _secret(size: int) -> str:
-    return secrets.token_urlsafe(size)
 
 
 def _same(digest: str, text: str) -> bool:

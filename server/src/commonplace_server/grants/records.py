@@ -5,7 +5,6 @@ Never holds what opens anything, only hashes of it.
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import datetime  # noqa: TC003  msgspec reads it
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -98,12 +97,12 @@ class RecordFile:
 
     def find(self, kind: Kind, keys: Sequence[str]) -> list[Record]:
         """Those with some keys; see `KeepsRecords`."""
-        known = self._file.look()
+        known = self._file.known()
         return self._current(known[kind, key] for key in keys if (kind, key) in known)
 
     def list_records(self, kind: Kind) -> list[Record]:
         """All of a kind; see `KeepsRecords`."""
-        return self._current(x for x in self._file.look().values() if x.kind == kind)
+        return self._current(x for x in self._file.known().values() if x.kind == kind)
 
     def put(self, record: Record, *, most: int) -> None:
         """Keep a record; see `KeepsRecords`."""
@@ -144,10 +143,7 @@ def _records_in(document: Mapping[str, Any]) -> dict[tuple[str, str], Record]:
 
 def _trimmed(records: Sequence[Record], most: int, new: Record) -> list[Record]:
     """These without those that are too many of a kind and group."""
-    alike = Counter((x.kind, x.group) for x in records)[new.kind, new.group]
-    ending = sorted(
-        (x for x in records if (x.kind, x.group) == (new.kind, new.group) and x is not new),
-        key=lambda x: x.until,
-    )
-    gone = {x.key for x in ending[: max(0, alike - most)]}
+    alike = [x for x in records if (x.kind, x.group) == (new.kind, new.group) and x is not new]
+    ending = sorted(alike, key=lambda x: x.until)
+    gone = {x.key for x in ending[: max(0, len(alike) + 1 - most)]}
     return [x for x in records if x.kind != new.kind or x.key not in gone]
