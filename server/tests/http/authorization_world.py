@@ -52,7 +52,7 @@ class AuthorizationWorld:
 
     Args:
         folder: The home.
-        documents: What clients say of themselves, by their addresses, or raises.
+        fetch: Says what a client says of itself, by its address, or raises.
         address: Where it says that users reach it.
         shared: The buckets that it shares with other servers.
     """

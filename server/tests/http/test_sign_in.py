@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import urllib.parse
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from server.tests.http.authorization_world import free_port
 from server.tests.http.consenting import BACK, Person, signs_in
 from server.tests.http_world import HttpServer
 from tests.doors.npm import MODULES, PROGRAMS, needs_npm
@@ -74,9 +74,7 @@ class Browser(Person):
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_official_client_finds_the_provider_and_signs_in(words_only, mode):
     """It is refused, registers, sends its person to the provider, and has that person's journals."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     address = f"http://127.0.0.1:{port}"
 
     async def call(who, tool, **arguments):
