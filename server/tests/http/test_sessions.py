@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import asynccontextmanager
 
 import anyio
@@ -72,7 +73,9 @@ class World:
         self.open[caller] = FakeProtocols(self)
         return self.open[caller]
 
-    async def ask(self, caller, session=None, *, method="POST", stream=False, send=None):
+    async def ask(
+        self, caller, session=None, *, method="POST", stream=False, send=None, path="/mcp"
+    ):
         """One request; its status, its session, and whether its answer came to an end."""
         sent = []
 
@@ -80,7 +83,7 @@ class World:
             sent.append(message)
 
         headers = [] if session is None else [(b"mcp-session-id", session)]
-        scope = {"method": method, "path": "/mcp", "headers": headers}
+        scope = {"method": method, "path": path, "headers": headers}
         scope |= {STREAM: True} if stream else {}
         await self.callers.answer(caller, scope, None, send or note)
         if not sent:
@@ -167,6 +170,29 @@ def test_who_is_shut_out_is_ended_at_once():
         assert sorted((status, ended) for status, _, ended in told) == [(200, True), (503, True)]
         assert not world.open[ANN].is_running
         await world.callers.wait_for_calls()
+
+    within_world(scenario)
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/api/v1/tools/memory_list"])
+def test_a_call_that_is_cut_short_is_told_so(path):
+    """As its client reads every other answer: in JSON, with what to do."""
+
+    async def scenario(world, tasks):
+        parts = []
+
+        async def note(message):
+            parts.append(message)
+
+        world.hangs = True
+        tasks.start_soon(lambda: world.ask(ANN, path=path, send=note))
+        await anyio.wait_all_tasks_blocked()
+        world.callers.disconnect_unless(lambda _caller: False)
+        await world.callers.wait_for_calls()
+        facts = json.loads(b"".join(x.get("body", b"") for x in parts))
+        said = facts if path.startswith("/api") else facts["error"]["data"]
+        assert (said["code"], said["hint"][:8]) == ("unavailable", "It may h")
+        assert dict(parts[0]["headers"])[b"retry-after"] == b"1"
 
     within_world(scenario)
 

@@ -418,7 +418,7 @@ class Gate:
             refusal.headers["WWW-Authenticate"] = f"{challenge}, {self._resource.challenge}"
         if _IS_READ not in scope:  # the rest of it is not waited for
             refusal.headers["Connection"] = "close"
-        await _refuse(refusal, send, as_api=is_api(scope))
+        await refuse(refusal, send, as_api=is_api(scope))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         probed = self._readiness.answer(scope["path"]) if scope["method"] in _READING else None
@@ -656,7 +656,8 @@ def _too_large(most: int) -> Refusal:
     return Refusal(413, "invalid", "The request is too large.", hint, Connection="close")
 
 
-async def _refuse(refusal: Refusal, send: Send, *, as_api: bool) -> None:
+async def refuse(refusal: Refusal, send: Send, *, as_api: bool) -> None:
+    """Answer a request that is not admitted, or not to its end, as its client reads answers."""
     facts: Mapping[str, Any] = refusal.facts
     if not as_api:
         text = f"{facts['message']} {facts['hint']}".strip()

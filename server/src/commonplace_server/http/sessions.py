@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from commonplace.doors.protocol import MODERN, RateLimitExceeded
 from commonplace_server.http.calls import ServedSession
+from commonplace_server.http.gate import Refusal, refuse
 from commonplace_server.scope import SESSION, STREAM, WORK, is_api
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ class _CallerState:
                 await self._make_room()
             await self._manager.handle_request(scope, receive, answer.send)
         if cancelled.cancelled_caught:
-            await answer.finish()
+            await answer.finish(as_api=is_api(scope))
         if session_id is not None and scope["method"] == "DELETE":
             self._sessions.pop(session_id, None)
 
@@ -304,13 +305,22 @@ class _Answer:
         self._is_over = message["type"] == "http.response.body" and not message.get("more_body")
         await self._send(message)
 
-    async def finish(self) -> None:
-        """End an answer that was cut short so that the client can see it is over."""
+    async def finish(self, *, as_api: bool) -> None:
+        """End an answer that was cut short so that the client can see it is over, and why."""
         if not self._is_begun:
-            headers = [(b"content-length", b"0"), (b"retry-after", b"1")]
-            await self._send({"type": "http.response.start", "status": 503, "headers": headers})
-        if not self._is_over:
+            await refuse(_cut_short(), self._send, as_api=as_api)
+        elif not self._is_over:
             await self._send({"type": "http.response.body", "body": b""})
+
+
+def _cut_short() -> Refusal:
+    return Refusal(
+        503,
+        "unavailable",
+        "The call was ended: its token is no longer valid, or the server stops.",
+        "It may have been done: look before you ask again.",
+        Retry_After="1",
+    )
 
 
 def deletion(session_id: bytes) -> Scope:
