@@ -318,8 +318,8 @@ def new_token(
         member: Who uses it, where the owner is a space.
 
     Raises:
-        Invalid: The owner, a scope or the label is malformed, a space is named without a member or
-            a member without a space, or it would have expired already.
+        Invalid: The owner, the member, a scope or the label is malformed, a space is named without
+            a member or a member without a space, or it would have expired already.
     """
     owner = parse_space(owner) if is_space(owner) else parse_user(owner)
     if is_space(owner) and not member:
@@ -337,7 +337,7 @@ def new_token(
     token = Token(
         id=made_id,
         owner=owner,
-        member=parse_user(member) if member else "",
+        member=_parse_member(member) if member else "",
         scopes=parse_scopes(scopes, is_member=bool(member)),
         toolsets=tuple(toolsets),
         digest=digest_of(text),
@@ -390,6 +390,17 @@ def parse_scopes(scopes: Sequence[str], *, is_member: bool = False) -> tuple[str
     if ADMIN in scopes and "write" not in scopes:
         raise Invalid("The scope admin needs write too.", hint="Use read,write,admin.")
     return tuple(name for name in known if name in scopes)
+
+
+def _parse_member(text: str) -> str:
+    """A user whom every journal can name as an author, git's commits too. Raises: Invalid."""
+    member = parse_user(text)
+    if {"<", ">"} & {*member}:
+        raise Invalid(
+            f"Invalid member: {opening(member, 60)!r} holds < or >, as no author of a commit does.",
+            hint="Use the name alone: --member ann.",
+        )
+    return member
 
 
 def toolsets_in(scopes: Iterable[str]) -> set[str]:

@@ -259,6 +259,8 @@ def test_the_commands_of_a_space():
         ((), "of one user, or of one space"),
         (("--space", " ", "--member", "ann"), "A space without a name."),
         (("--owner", "ann", "--member", "bob"), "has no members"),
+        # No author of git has such a name, and each journal is to name who wrote.
+        (("--space", "team", "--member", "bob <bob@example.org>"), "holds < or >"),
     ):
         refused = run("tokens", "create", *given)
         assert refused.exit_code == 2

@@ -149,8 +149,8 @@ def ref_of(section: str, entry_id: str = "") -> str:
 
 def person_of(member: str) -> str:
     """A member of a space as the author of an entry: `Name <address>`."""
-    folder = owner_folder(member)  # whose name holds no sign that git reads
-    return f"{member if member.strip('<> ') else folder} <{folder}@localhost>"
+    # The name of the folder holds no sign that git reads.
+    return f"{member} <{owner_folder(member)}@localhost>"
 
 
 def branch_tags(branches: Sequence[str]) -> tuple[str, ...]:
