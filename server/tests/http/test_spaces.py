@@ -191,6 +191,25 @@ def test_only_an_admin_takes_back_what_another_wrote():
             assert done["act"] == ("deleted" if ref == "notebook:day" else "edited")
 
 
+def test_a_member_takes_back_only_their_own_edit_of_an_overview():
+    """An overview has no author: whose edit of it goes is what counts."""
+    ann, bob = member("ann"), member("bob")
+    with HttpServer("--toolsets", "all") as server:
+        given = {"path": "day", "entry": "Lunch.", "overview": "Lunch."}
+        called(server.url, ann, ("journal_write", given))
+        edited, undone, opened = (
+            ("amend", {"ref": "notebook:day", "text": "Lunch at noon."}),
+            ("amend", {"ref": "notebook:day", "undo": True}),
+            ("open_ref", {"ref": "notebook:day"}),
+        )
+        called(server.url, ann, edited)
+        [(text, _), (_, page)] = called(server.url, bob, undone, opened)
+        assert "bob may write in this space, and delete nothing." in text
+        assert page["text"] == "Lunch at noon."
+        [(_, done), (_, page)] = called(server.url, ann, undone, opened)
+        assert (done["act"], page["text"]) == ("edited", "Lunch.")
+
+
 def test_a_space_is_an_owner_of_its_own():
     """Neither its members' own entries nor another space's are found in it, nor its own in theirs."""
     own, other = token_for("ann"), member("ann", space="space:choir")

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Conflict, Unavailable
 from commonplace.core.ids import new_id
+from commonplace.core.spaces import author_at_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -100,6 +101,7 @@ class FormerText(Struct, frozen=True, kw_only=True, omit_defaults=True):
         version: The version of the entry before the edit.
         made: The version after it; empty where the process was killed before it was known.
         terminal: As `Editor` has it.
+        member: Who edited it, where the owner is a space; else empty.
     """
 
     id: str
@@ -110,6 +112,7 @@ class FormerText(Struct, frozen=True, kw_only=True, omit_defaults=True):
     more: FormerFields | None = None
     made: str = ""
     terminal: str | None = None
+    member: str = ""
 
 
 def render_former(former: FormerText) -> bytes:
@@ -266,6 +269,7 @@ class FormerTexts:
             version=version,
             more=more,
             terminal=who.terminal,
+            member=author_at_work(),
         )
         self.write(kept)
         return kept

@@ -358,7 +358,7 @@ def edit_entry(amender: AmendsRefs, ref: str, text: str, *, expected: str = "") 
 
     def edited() -> Amendment:
         read = amender.read_text(ref)
-        if _is_anothers(read):
+        if _is_anothers(read.author):
             done = supersede_entry(amender, ref, text, expected=expected)
             return replace(done, notes=(f"{read.author} wrote it: {_IS_OWN}", *done.notes))
         # Of one version, so that what the answer shows stood there until then.
@@ -399,9 +399,9 @@ def supersede_entry(
     return replace(amender.supersede(ref, text), before=read.text)
 
 
-def _is_anothers(read: EditableText) -> bool:
-    """Whether another member of a space wrote it than who is at work."""
-    return read.author not in {"", author_at_work() or read.author}
+def _is_anothers(author: str) -> bool:
+    """Whether this is another member of a space than who is at work; never where none is named."""
+    return author not in {"", author_at_work() or author}
 
 
 def _version_of(read: EditableText, expected: str) -> str:
@@ -482,7 +482,7 @@ def undo(
     version = expected or entry.version
     if kept is None:
         return take_back(amender, entry, version)
-    if _is_anothers(entry) or not kept.text.strip():
+    if _is_anothers(kept.member or entry.author) or not kept.text.strip():
         check_may_delete()  # what goes is kept nowhere
     assert isinstance(amender, RestoresTexts)  # else nothing would have been kept
     with editing():
