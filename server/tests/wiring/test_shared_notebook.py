@@ -359,6 +359,22 @@ def test_what_an_older_server_wrote_beside_the_move_is_joined(servers):
     assert listed(again, "b") == ["Fourth."]
 
 
+def test_two_sections_that_are_one_by_now_lose_no_line_of_either(servers):
+    """An older server wrote in a section that was moved since, and in the one that it is now."""
+    before = servers("one", url="")
+    written(before, "First.", path="a", overview="Ours.")
+    before.close()
+    one = servers("one")
+    one.notebook.service().move(old="a", new="b")
+    older = servers("one", url="", start=3)
+    written(older, "Second.", path="a", overview="Theirs, of the former name.")
+    written(older, "Third.", path="b", overview="Theirs, of the new name.")
+    older.close()
+    overview = servers("one", start=2).notebook.journal.read_section("b").overview
+    for line in ("Ours.", "Theirs, of the former name.", "Theirs, of the new name."):
+        assert line in overview.splitlines()
+
+
 def test_what_a_database_has_no_place_for_is_settled_first(servers):
     """Another branch's entries, or a file that is no section's: the user is told, nothing moves."""
     before = servers("one", url="")

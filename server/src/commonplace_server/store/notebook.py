@@ -52,7 +52,7 @@ from commonplace_server.postgres.text_lists import Texts
 from commonplace_server.store.entries import EntryRow, EntryRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from commonplace.core.clock import Clock
     from commonplace.journals.notebook.format import CommitMessage
@@ -386,21 +386,22 @@ class NotebookPostgres:
             if whole.mark and self._ask(conn, "taken_over", key=whole.mark):
                 return
             moves = self._ask(conn, "moves")
-            there = {name: self._texts(conn, name) for name in self._sections(conn)}
-            named = {
-                step.section: step.section
-                if step.section in there  # it may have been moved here since
-                else current_name(step.section, dict(moves).get)
-                for step in whole.steps
+            moved_to = dict(moves).get
+            there = {*self._sections(conn)}
+            named = {  # one that is there may have been moved here since
+                name: name if name in there else current_name(name, moved_to)
+                for name in {step.section for step in whole.steps}
             }
             for old, new in whole.moves:
                 if (old, new) not in moves:
                     self._rows.ask(conn, "add_move", old=old, new=new)
             last = self._add_steps(conn, whole, named, there)
             for section, come in whole.overviews.items():
-                name = named[section]
-                text = joined(there[name], come) if name in there else ""
-                if name in there and text != there[name][-1]:
+                if (name := named[section]) not in there:
+                    continue
+                known = self._texts(conn, name)  # of two that are one by now, with the first's
+                text = joined(known, come)
+                if text != known[-1]:
                     self._add_version(conn, name, come[-1], entry_id="", after=last)
                     if text != come[-1]:
                         self._add_version(conn, name, text, entry_id="", after=last)
@@ -412,15 +413,16 @@ class NotebookPostgres:
         conn: Connection,
         whole: WholeNotebook,
         named: Mapping[str, str],
-        there: Mapping[str, Sequence[str]],
+        there: Collection[str],
     ) -> int:
         """Add the entries that are not known, and the overviews of new sections; the last place.
 
         named: what sections are called here; there: those that there are.
         """
         ids = [entry.id for entry in whole.entries]
-        known = self._known(conn, ids)
-        if not whole.mark:  # what was deleted may come back with an export
+        if whole.mark:
+            known = self._known(conn, ids)
+        else:  # what was deleted may come back with an export
             known = {line.id for line in self._lines(conn, "of_ids", ids=Texts(ids))}
         new = {entry.id: entry for entry in whole.entries if entry.id not in known}
         places = self._add_entries(
