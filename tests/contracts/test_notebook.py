@@ -16,6 +16,7 @@ from commonplace.db.queries import read_queries
 from commonplace.journals.notebook.format import version_of
 from commonplace.journals.notebook.journal import NotebookJournal
 from commonplace.journals.notebook.shared import SharedNotebook
+from commonplace.journals.notebook.whole import PastOverview
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.store.notebook import NotebookPostgres
 from commonplace_server.store.source import SharedSource
@@ -149,7 +150,8 @@ class TestNotebookPostgres(NotebookContract):
         first = notes.write("a", "One.", overview="We know one.")
         notes.write("a", "Alone.")
         notes.replace_overview("a", "We know two.", base_version=first.version)
-        assert [(x.text, x.entry_id) for x in notes.list_versions("a")] == [
+        past = [x for x in notes.read_whole().steps if isinstance(x, PastOverview)]
+        assert [(x.text, x.entry_id) for x in reversed(past)] == [
             ("We know two.", ""),
             ("We know one.", first.entry.id),
         ]
@@ -197,7 +199,7 @@ class TestNotebookPostgres(NotebookContract):
                 notes = SharedNotebook(store, owner="ann", zone=UTC, clock=world.clock)
                 made = notes.write(f"a{is_kept}", "Once.", overview="So.")
             assert (made.repeated, made.entry_count, made.overview) == (False, 1, "So.")
-            assert len(world.open().list_versions(f"a{is_kept}")) == 1
+            assert len(world.open().read_whole().overviews[f"a{is_kept}"]) == 1
 
     def test_what_only_git_can_do_says_so(self, world):
         """With what to do instead."""

@@ -37,7 +37,6 @@ from commonplace.journals.notebook.sections import (
     EntryLine,
     LinkingText,
     OverviewConflict,
-    OverviewVersion,
     Section,
     SectionCount,
     SectionMoves,
@@ -185,7 +184,7 @@ class NotebookPostgres:
             return self._sections(conn)
 
     def section_counts(self) -> dict[str, SectionCount]:
-        """Each section that ever had an entry; see the port."""
+        """Each section that has an entry which has not expired; see the port."""
         with self._rows.reading() as conn:
             rows = self._ask(conn, "counts", section=None)
         return {name: SectionCount(count - over, _utc(at)) for name, count, over, at in rows if at}
@@ -194,15 +193,6 @@ class NotebookPostgres:
         """The overviews of those of these sections that there are; see the port."""
         with self._rows.reading() as conn:
             return dict(self._ask(conn, "overviews", sections=Texts(sections)))
-
-    def list_versions(self, section: str) -> list[OverviewVersion]:
-        """The overview of a section and what it was before; see the port."""
-        with self._rows.reading() as conn:
-            rows = self._ask(conn, "versions", section=section)
-        return [
-            OverviewVersion(version=version, text=body, at=_utc(at), entry_id=entry_id)
-            for version, body, at, entry_id in rows
-        ]
 
     def newest(self, section: str, *, start: int, length: int) -> list[EntryLine]:
         """Entries of a section, newest first; see the port."""
@@ -467,7 +457,7 @@ class NotebookPostgres:
 
     def _texts(self, conn: Connection, section: str) -> list[str]:
         """What an overview was, the last as it is now."""
-        return [body for _, body, *_ in reversed(self._ask(conn, "versions", section=section))]
+        return [body for (body,) in self._ask(conn, "versions", section=section)]
 
     def find_known(self, entry_ids: Sequence[str]) -> set[str]:
         """Those of these ids whose entries are there, or were deleted; see the port."""

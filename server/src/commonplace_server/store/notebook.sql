@@ -127,9 +127,9 @@ SELECT DISTINCT ON (section) section, body FROM cp_overviews
 WHERE user_id = %(owner)s AND section = ANY (%(sections)s::text[]) ORDER BY section, number DESC;
 
 -- name: versions
--- What the overview of a section is and was, newest first.
-SELECT version, body, written_at, entry_id FROM cp_overviews
-WHERE user_id = %(owner)s AND section = %(section)s ORDER BY number DESC;
+-- What the overview of a section was, the last as it is now.
+SELECT body FROM cp_overviews
+WHERE user_id = %(owner)s AND section = %(section)s ORDER BY number;
 
 -- name: around
 -- The version that came with an entry, and the one before it.

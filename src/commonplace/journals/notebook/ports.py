@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.sections import (
         Backlinks,
         EntryLine,
-        OverviewVersion,
         Section,
         SectionCount,
         SectionMoves,
@@ -111,10 +110,6 @@ class NotebookStore(WritesNotebook, Protocol):
 
     def read_overviews(self, sections: Sequence[str]) -> dict[str, str]:
         """The overviews of those of these sections that there are."""
-        ...
-
-    def list_versions(self, section: str) -> list[OverviewVersion]:
-        """The overview of a section and what it was before, newest first."""
         ...
 
     def newest(self, section: str, *, start: int, length: int) -> list[EntryLine]:

@@ -169,20 +169,6 @@ class WrittenEntry(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class OverviewVersion(Struct, frozen=True, kw_only=True):
-    """An overview as it once was.
-
-    Attributes:
-        at: When it was written.
-        entry_id: Of the entry that it came with; empty for none.
-    """
-
-    version: str
-    text: str
-    at: datetime
-    entry_id: str = ""
-
-
 class SectionMoves(NamedTuple):
     """Each former name of a section with the new one, and what of the folder was left as it was."""
 

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     )
     from commonplace.journals.notebook.sections import (
         Backlinks,
-        OverviewVersion,
         Section,
         TocNode,
     )
@@ -96,10 +95,6 @@ class SharedNotebook(NotebookActs):
         if found is None:
             raise self.no_section(name)
         return found
-
-    def list_versions(self, section: str) -> list[OverviewVersion]:
-        """The overview of a section and what it was before, newest first."""
-        return self._store.list_versions(self.read_section(section).name)
 
     def list_replaced_since(
         self, section: str, *, before: datetime | None = None
