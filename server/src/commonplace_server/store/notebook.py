@@ -543,16 +543,12 @@ class NotebookPostgres:
     def _placed(self, conn: Connection, *rest: str, **asked: object) -> list[PlacedEntry]:
         rows = self._ask(conn, "whole", "shown", *rest, **asked)
         entries = [_entry(row) for row in rows]
-        formers = {entry.supersedes for entry in entries if entry.supersedes}
-        with conn.pipeline() if formers else nullcontext():
-            found = {x: self._rows.ask(conn, "line", "shown", "held_before", id=x) for x in formers}
-        names = {x: [_line(row) for row in each.fetchall()] for x, each in found.items()}
+        ids = {entry.supersedes for entry in entries if entry.supersedes}
+        with conn.pipeline() if ids else nullcontext():
+            found = {x: self._rows.ask(conn, "line", "shown", "held_before", id=x) for x in ids}
+        formers = {x: _line(row).ref for x, each in found.items() for row in each.fetchall()}
         return [
-            PlacedEntry(
-                entry=entry,
-                place=row[-1],
-                former="".join(_target(x.section, x.id) for x in names.get(entry.supersedes, ())),
-            )
+            PlacedEntry(entry=entry, place=row[-1], former=formers.get(entry.supersedes, ""))
             for entry, row in zip(entries, rows, strict=True)
         ]
 

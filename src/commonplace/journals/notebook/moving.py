@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from commonplace.journals.git.repo import GitRepository
     from commonplace.journals.notebook.format import NotebookEntry
     from commonplace.journals.notebook.journal import NotebookJournal
-    from commonplace.journals.notebook.ports import NotebookStore
+    from commonplace.journals.notebook.ports import ReceivesNotebook
     from commonplace.journals.notebook.whole import Step
 
 _AT_ONCE = 200
@@ -48,7 +48,7 @@ _AT_ONCE = 200
 
 def move_notebook(
     notebook: NotebookJournal,
-    there: NotebookStore,
+    there: ReceivesNotebook,
     *,
     unfile: Callable[[], object],
 ) -> None:
@@ -79,7 +79,7 @@ def move_notebook(
     shutil.rmtree(left, ignore_errors=True)
 
 
-def _check(whole: WholeNotebook, there: NotebookStore, notebook: NotebookJournal) -> None:
+def _check(whole: WholeNotebook, there: ReceivesNotebook, notebook: NotebookJournal) -> None:
     """Read back what came. Raises: Unavailable where something did not."""
     ids = [entry.id for entry in whole.entries]
     known = there.find_known(ids)

@@ -33,7 +33,7 @@ class PlacedEntry(Struct, frozen=True, kw_only=True):
 
     Attributes:
         place: In the order of their writing.
-        former: `section#id` of what it replaced; empty for nothing.
+        former: The ref of what it replaced; empty for nothing.
     """
 
     entry: NotebookEntry
@@ -93,15 +93,36 @@ class WritesNotebook(Protocol):
         ...
 
 
-class NotebookStore(WritesNotebook, Protocol):
+class ReceivesNotebook(Protocol):
+    """What a notebook that lay elsewhere moves into."""
+
+    def list_sections(self) -> list[str]:
+        """Every section that there is, by name."""
+        ...
+
+    def current_name(self, section: str) -> str:
+        """What a section is called now; the name itself where it never moved."""
+        ...
+
+    def find_known(self, entry_ids: Sequence[str]) -> set[str]:
+        """Those of these ids whose entries are there, or were deleted there."""
+        ...
+
+    def take_over(self, whole: WholeNotebook) -> None:
+        """Add all of a notebook that lay elsewhere, in one transaction.
+
+        What is known by its id stays as it is; where there is a mark, also away. Of a section that
+        is there too the overview holds what both said. What has the mark of one that was taken over
+        adds nothing.
+        """
+        ...
+
+
+class NotebookStore(WritesNotebook, ReceivesNotebook, Protocol):
     """What keeps the notebook of one owner in a database. Thread-safe."""
 
     def find_section(self, name: str) -> Section | None:
         """A section as it is now."""
-        ...
-
-    def list_sections(self) -> list[str]:
-        """Every section that there is, by name."""
         ...
 
     def section_counts(self) -> dict[str, SectionCount]:
@@ -122,10 +143,6 @@ class NotebookStore(WritesNotebook, Protocol):
 
     def find_entry(self, entry_id: str) -> NotebookEntry | None:
         """An entry by its id, also where it has expired."""
-        ...
-
-    def current_name(self, section: str) -> str:
-        """What a section is called now; the name itself where it never moved."""
         ...
 
     def names_of(self, section: str) -> list[str]:
@@ -210,17 +227,4 @@ class NotebookStore(WritesNotebook, Protocol):
 
     def read_whole(self) -> WholeNotebook:
         """All of it but what has expired, without a mark."""
-        ...
-
-    def take_over(self, whole: WholeNotebook) -> None:
-        """Add all of a notebook that lay elsewhere, in one transaction.
-
-        What is known by its id stays as it is; where there is a mark, also away. Of a section that
-        is there too the overview holds what both said. What has the mark of one that was taken over
-        adds nothing.
-        """
-        ...
-
-    def find_known(self, entry_ids: Sequence[str]) -> set[str]:
-        """Those of these ids whose entries are there, or were deleted there."""
         ...

@@ -12,7 +12,6 @@ from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.redact import Screen
 from commonplace.journals.notebook.acts import NotebookActs
 from commonplace.journals.notebook.docs import doc_of_entry, doc_of_overview
-from commonplace.journals.notebook.format import JOURNAL
 from commonplace.journals.notebook.names import SectionAddress, parse_address, parse_section
 from commonplace.journals.notebook.sections import (
     MOST_BACKLINKS,
@@ -252,9 +251,13 @@ class SharedNotebook(NotebookActs):
         yield from self._overviews(None)
 
     def _doc_of(self, placed: PlacedEntry) -> Doc:
-        former = f"{JOURNAL}:{placed.former}" if placed.former else ""
-        entry, turn = placed.entry, placed.place
-        return doc_of_entry(entry, section=entry.section, former=former, turn=turn, zone=self.zone)
+        return doc_of_entry(
+            placed.entry,
+            section=placed.entry.section,
+            former=placed.former,
+            turn=placed.place,
+            zone=self.zone,
+        )
 
     def _overviews(self, sections: Sequence[str] | None) -> Iterator[Doc]:
         for each in self._store.read_dated(sections):
