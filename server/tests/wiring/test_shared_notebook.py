@@ -395,6 +395,21 @@ def test_what_a_database_has_no_place_for_is_settled_first(servers):
     assert sorted(listed(one, "a")) == ["Aside.", "Main."]
 
 
+def test_an_export_with_more_than_a_database_has_a_place_for_is_not_imported(servers):
+    """The user is told what it is, and nothing of it comes, nor lies on the disk."""
+    before = servers("files", url="")
+    written(before, "Main.", path="a")
+    service = before.notebook.service()
+    service.switch_branch(name="aside", create=True)
+    written(before, "Aside.", path="a")
+    service.switch_branch(name="main")
+    bob = servers("two", "bob")
+    with pytest.raises(Conflict, match="is not imported: the branch aside holds entries"):
+        bob.notebook.portable().import_items(before.notebook.portable().export_items(None))
+    assert listed(bob, "a") == []
+    assert [*bob.notebook.repository.folder.parent.glob("notebook*")] == []
+
+
 def test_the_page_shows_sections_and_what_each_entry_changed(tmp_path, database, clock, slot):
     """As from a repository, without what a sync leaves to be settled."""
     settings = settings_in(tmp_path, **{"database.url": database.app_url})

@@ -46,6 +46,13 @@ if TYPE_CHECKING:
 _AT_ONCE = 200
 
 
+class UnsettledNotebook(Conflict):
+    """A repository holds what a database has no place for.
+
+    The message says what, to follow a colon; the hint says how it is settled, without an end.
+    """
+
+
 def move_notebook(
     notebook: NotebookJournal,
     there: ReceivesNotebook,
@@ -69,7 +76,16 @@ def move_notebook(
     with notebook.repo.locked() as repo:
         if not is_repository(notebook.folder):  # another process moved it
             return
-        whole = read_whole(notebook, repo)
+        try:
+            whole = read_whole(notebook, repo)
+        except UnsettledNotebook as exc:
+            raise Conflict(
+                "The notebook in {place} does not move into the database by itself:"
+                f" {exc.message}",
+                hint=f"{exc.hint}, with the server's `database.url` unset; then start the server"
+                " again.",
+                place=notebook.folder,
+            ) from exc
         with revealed():
             there.take_over(whole)
             _check(whole, there, notebook)
@@ -94,7 +110,7 @@ def _check(whole: WholeNotebook, there: ReceivesNotebook, notebook: NotebookJour
 
 
 def read_whole(notebook: NotebookJournal, repo: GitRepository) -> WholeNotebook:
-    """All of a notebook whose writers are kept out. Raises: Conflict for what is to be settled."""
+    """All of a notebook whose writers are kept out. Raises: UnsettledNotebook."""
     notebook.ledger.catch_up()
     head = repo.head().commit
     _refuse_unsettled(notebook, repo, head)
@@ -117,7 +133,10 @@ def read_whole(notebook: NotebookJournal, repo: GitRepository) -> WholeNotebook:
 
 
 def _refuse_unsettled(notebook: NotebookJournal, repo: GitRepository, head: str) -> None:
-    """Refuse a repository that holds what a database has no place for. Raises: Conflict."""
+    """Refuse a repository that holds what a database has no place for.
+
+    Raises: UnsettledNotebook.
+    """
     branches = notebook.branches
     elsewhere = [line for line, _ in branches.list_all()] if branches.catch_up() else []
     waiting = Clashes(notebook).list_open()
@@ -125,22 +144,20 @@ def _refuse_unsettled(notebook: NotebookJournal, repo: GitRepository, head: str)
     WorkTree(repo).refresh()  # what a killed writer left
     typed = repo.git.run(["status", "--porcelain"]).out.decode("utf-8", "replace").splitlines()
     if elsewhere:
-        what = f"the branch {elsewhere[0].branches[0]} holds entries of its own"
-        how = "Merge it, or delete it: `commonplace notebook merge`"
-    elif waiting:
-        what = f"two overviews of {waiting[0].section} wait to be settled"
-        how = "Settle them: `commonplace notebook resolve`"
-    elif foreign or typed:
-        what = f"{opening(foreign[0] if foreign else typed[0][3:], 80)} is no text of a section"
-        what = what if foreign else f"{opening(typed[0][3:], 80)} is not committed"
-        how = "Take it out of the folder, or commit it"
-    else:
-        return
-    raise Conflict(
-        f"The notebook in {{place}} does not move into the database by itself: {what}.",
-        hint=f"{how}, with the server's `database.url` unset; then start the server again.",
-        place=notebook.folder,
-    )
+        raise UnsettledNotebook(
+            f"the branch {elsewhere[0].branches[0]} holds entries of its own.",
+            hint="Merge it, or delete it: `commonplace notebook merge`",
+        )
+    if waiting:
+        raise UnsettledNotebook(
+            f"two overviews of {waiting[0].section} wait to be settled.",
+            hint="Settle them: `commonplace notebook resolve`",
+        )
+    hint = "Take it out of the folder, or commit it"
+    if foreign:
+        raise UnsettledNotebook(f"{opening(foreign[0], 80)} is no text of a section.", hint=hint)
+    if typed:
+        raise UnsettledNotebook(f"{opening(typed[0][3:], 80)} is not committed.", hint=hint)
 
 
 class _Touched(Struct, frozen=True):

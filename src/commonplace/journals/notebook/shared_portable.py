@@ -29,7 +29,7 @@ from commonplace.journals.notebook.format import (
     rendered_instant,
 )
 from commonplace.journals.notebook.journal import NotebookJournal
-from commonplace.journals.notebook.moving import read_whole
+from commonplace.journals.notebook.moving import UnsettledNotebook, read_whole
 from commonplace.journals.notebook.names import file_of
 from commonplace.journals.notebook.portable import (
     PortableOverview,
@@ -118,9 +118,9 @@ class PortableSharedNotebook:
         )
         try:
             return replace(read_whole(notebook, notebook.repo), mark="")
-        except Conflict as exc:
+        except UnsettledNotebook as exc:
             raise Conflict(
-                exc.message.replace("does not move into the database by itself", "is not imported"),
+                f"The notebook in {{place}} is not imported: {exc.message}",
                 hint="Settle that in a repository of your own, then export it again.",
                 place=folder,
             ) from exc
@@ -148,16 +148,12 @@ def _made(
     whole: WholeNotebook, since: datetime | None
 ) -> Iterator[tuple[WholeCommit, datetime | None]]:
     chain, files = CommitChain(), _Files()
-    groups = [*_grouped(whole.steps)]
-    begin = groups[0][0].at if groups else None
-    for old, new in whole.moves if begin is not None else ():
-        if since is None and begin is not None:
-            person = _person(DEFAULT_AUTHOR, begin)
-            yield (
-                chain.add(message=compose_message(move_message(old, new)), author=person, files={}),
-                None,
-            )
-    for step, overview in groups:
+    if since is None and whole.steps:
+        person = _person(DEFAULT_AUTHOR, whole.steps[0].at)
+        for old, new in whole.moves:
+            message = compose_message(move_message(old, new))
+            yield chain.add(message=message, author=person, files={}), None
+    for step, overview in _grouped(whole.steps):
         files.take(step, overview)
         if since is None or step.at >= since:
             yield chain.add(files=files.changed(), **_said(step)), _end_of(step)
@@ -167,19 +163,16 @@ def _grouped(steps: Iterable[Step]) -> Iterator[tuple[Step, str | None]]:
     """Each entry with the overview that it came with, and each other overview by itself."""
     waiting: NotebookEntry | None = None
     for step in steps:
-        if isinstance(step, PastOverview):
-            if waiting is not None and step.entry_id == waiting.id:
-                yield waiting, step.text
-                waiting = None
-                continue
-            if waiting is not None:
-                yield waiting, None
-            yield step, step.text
-            waiting = None
-            continue
         if waiting is not None:
-            yield waiting, None
-        waiting = step
+            entry, waiting = waiting, None
+            if isinstance(step, PastOverview) and step.entry_id == entry.id:
+                yield entry, step.text
+                continue
+            yield entry, None
+        if isinstance(step, PastOverview):
+            yield step, step.text
+        else:
+            waiting = step
     if waiting is not None:
         yield waiting, None
 
