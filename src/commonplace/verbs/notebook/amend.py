@@ -49,8 +49,8 @@ class NotebookAmender(Struct, frozen=True):
                 verbs=("edit", "delete"),
             )
         notebook.read_entry(address)  # raises where it has expired
-        verbs = ("supersede", "delete") if self.service.is_shared else ("supersede",)
-        return replace(self.read_kept_text(ref), verbs=verbs)
+        kept = self.read_kept_text(ref)
+        return replace(kept, verbs=("supersede", *kept.verbs))
 
     def read_kept_text(self, ref: str) -> EditableText:
         """The same, also of an entry that has expired; see `core.ports.KeepsExpired`."""
@@ -98,9 +98,9 @@ class NotebookAmender(Struct, frozen=True):
         Raises: Denied for an entry in git.
         """
         address = parse_address(ref)
-        shared = self.service.notebook if self.service.is_shared else None
-        if address.entry and isinstance(shared, SharedNotebook):
-            return self._delete_entry(shared, address, expected)
+        notebook = self.service.notebook
+        if address.entry and isinstance(notebook, SharedNotebook):
+            return self._delete_entry(notebook, address, expected)
         before = self.read_text(ref)
         if address.entry:
             raise Denied(
