@@ -89,6 +89,10 @@ class NotebookJournal(NotebookReader, NotebookActs):
         """This one."""
         return self
 
+    def require_git(self, what: str) -> NotebookJournal:
+        """This one: it can do all that git can."""
+        return self
+
     def init(self) -> Path:
         """Make the repository, or take the one that is there as it is; the folder it lies in."""
         return init_repository(self.folder).folder

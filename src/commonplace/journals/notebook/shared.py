@@ -6,7 +6,7 @@ Never asks git. What only git can do - branches, a sync, a history that is rewri
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.redact import Screen
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 200
 _MARK = re.compile(r"[0-9a-f][0-9a-f-]{3,63}")
-_NO_GIT = "The notebook of a served user lies in the server's database, which has no {what}."
-_EXPORT = "Take it out as a repository of your own: `commonplace export`, then import it there."
 
 
 class SharedNotebook(NotebookActs):
@@ -75,6 +73,14 @@ class SharedNotebook(NotebookActs):
     def in_git(self) -> None:
         """None: a database keeps it."""
         return
+
+    def require_git(self, what: str) -> NoReturn:
+        """Refuse what only git can do: `branches`, `sync`. Raises: Invalid."""
+        raise Invalid(
+            f"The notebook of a served user lies in the server's database, which has no {what}.",
+            hint="Take it out as a repository of your own: `commonplace export`, then import it"
+            " there.",
+        )
 
     @property
     def exists(self) -> bool:
@@ -164,7 +170,7 @@ class SharedNotebook(NotebookActs):
     ) -> list[EntryLine]:
         """The same: there are no branches. Raises: also Invalid for a branch."""
         if branch.strip():
-            raise no_git("branches")
+            self.require_git("branches")
         return self.list_entries(section, start=start, length=length)
 
     def list_sections(self) -> list[str]:
@@ -314,8 +320,3 @@ def _line_of(entry: NotebookEntry) -> EntryLine:
         summary=entry.summary,
         expires=entry.expires,
     )
-
-
-def no_git(what: str) -> Invalid:
-    """What to raise for what only git can do. what: `branches`, `sync`, `remotes`."""
-    return Invalid(_NO_GIT.format(what=what), hint=_EXPORT)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec.structs import replace
 
 from commonplace.journals.notebook.format import ENTRY
-from commonplace.journals.notebook.shared import SharedNotebook, no_git
 from commonplace.search.two_questions import ComparedTexts, TwoQuestionHit
 
 if TYPE_CHECKING:
     from commonplace.core.values import Doc, Filter
     from commonplace.journals.notebook.journal import NotebookJournal
     from commonplace.journals.notebook.sections import EntryLine
+    from commonplace.journals.notebook.shared import SharedNotebook
     from commonplace.search.two_questions import TwoQuestionFinder, TwoQuestions
 
 NotebookHit: TypeAlias = "tuple[TwoQuestionHit, str, EntryLine | None]"
@@ -54,10 +54,7 @@ def _narrowed(where: Filter, notebook: NotebookJournal | SharedNotebook, branch:
     """
     if not branch.strip():
         return where
-    in_git = notebook.in_git
-    if in_git is None:
-        raise no_git("branches")
-    branches = in_git.branches
+    branches = notebook.require_git("branches").branches
     name = branches.find(branch)
     branches.catch_up()
     kinds = where.kinds if branches.is_own(name) else (ENTRY,)

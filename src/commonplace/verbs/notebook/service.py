@@ -163,12 +163,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
 
         Raises: NotFound where there is none, Invalid where a database keeps it.
         """
-        found = self.reading().in_git
-        if found is None:
-            from commonplace.journals.notebook.shared import no_git
-
-            raise no_git(what)
-        return found
+        return self.reading().require_git(what)
 
     def reading(self) -> NotebookJournal | SharedNotebook:
         """The notebook to be read. Raises: NotFound where there is none."""
