@@ -66,38 +66,60 @@ class Children:
 
 
 def save(asked):
-    """Save to-dos with keys from a number on, alter and delete some; tell each in a file, once done."""
+    """Save to-dos."""
+    with Memory(asked["user"], settings=_settings(asked), encoder=ReadySlot(None)) as memory:
+        _write_on(
+            asked,
+            lambda number, key: memory.save_todo(f"harbour n{number}", idempotency_key=key),
+            lambda ref, number: memory.edit_todo(ref, title=f"fence n{number}"),
+            memory.delete,
+        )
+
+
+def think(asked):
+    """Write thoughts."""
+    with Private(asked["user"], settings=_settings(asked), encoder=ReadySlot(None)) as mine:
+
+        def write(number, key):
+            return mine.save_entry("reflections", f"harbour n{number}.", idempotency_key=key)
+
+        def edit(ref, number):
+            mine.edit(ref, f"## Reflections\n\nfence n{number}.\n")
+
+        _write_on(asked, write, edit, mine.delete)
+
+
+def record(asked):
+    """Record what happens, and roll up before each."""
+    with Timeline(asked["user"], settings=_settings(asked), encoder=ReadySlot(None)) as mine:
+
+        def write(number, key):
+            if asked.get("rolls_up", True):
+                mine.roll_up()
+            at = RECORDED_FROM + timedelta(minutes=number)
+            return mine.save_entry(f"harbour n{number}.", at=at, idempotency_key=key)
+
+        _write_on(
+            asked, write, lambda ref, number: mine.edit(ref, f"fence n{number}."), mine.delete
+        )
+
+
+def _write_on(asked, write, edit, delete):
+    """Write with keys from a number on, alter and delete some; tell each in a file, once done."""
     told = os.open(asked["told"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def tell(*words):
         os.write(told, (" ".join(map(str, words)) + "\n").encode())
 
-    with Memory(asked["user"], settings=_settings(asked), encoder=ReadySlot(None)) as memory:
-        for number in range(asked["first"], 10**9):
-            ref_id = memory.save_todo(f"harbour n{number}", idempotency_key=f"key {number}")
-            tell("saved", number, ref_id)
-            if number % 3 == 0:
-                memory.edit_todo(ref_id, title=f"fence n{number}")
-                tell("altered", number, ref_id)
-            if number % 5 == 0:
-                memory.delete(ref_id)
-                tell("deleted", number, ref_id)
-
-
-def think(asked):
-    """Write thoughts with keys, alter, replace and delete some; tell each in a file, once done."""
-    told = os.open(asked["told"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    with Private(asked["user"], settings=_settings(asked), encoder=ReadySlot(None)) as mine:
-        for number in range(asked["first"], 10**9):
-            key = f"key {number}"
-            ref = mine.save_entry("reflections", f"harbour n{number}.", idempotency_key=key)
-            os.write(told, f"saved {number} {ref}\n".encode())
-            if number % 3 == 0:
-                mine.edit(ref, f"## Reflections\n\nfence n{number}.\n")
-                os.write(told, f"altered {number} {ref}\n".encode())
-            if number % 5 == 0:
-                mine.delete(ref)
-                os.write(told, f"deleted {number} {ref}\n".encode())
+    for number in range(asked["first"], 10**9):
+        ref = write(number, f"key {number}")
+        tell("saved", number, ref)
+        if number % 3 == 0:
+            edit(ref, number)
+            tell("altered", number, ref)
+        if number % 5 == 0:
+            delete(ref)
+            tell("deleted", number, ref)
 
 
 STEPS = {"os.remove", "os.rename", "os.rmdir", "socket.connect", "subprocess.Popen", "open"}
@@ -137,24 +159,6 @@ def move_timeline(asked):
     apps = Apps(shared.settings, user_home=None, shared=shared)
     with apps.using(asked["user"]) as app:
         app.timeline.journal  # noqa: B018  opens it
-
-
-def record(asked):
-    """Record what happens with keys, alter, replace and delete some, roll up; tell each, once done."""
-    told = os.open(asked["told"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    with Timeline(asked["user"], settings=_settings(asked), encoder=ReadySlot(None)) as mine:
-        for number in range(asked["first"], 10**9):
-            at = RECORDED_FROM + timedelta(minutes=number)
-            ref = mine.save_entry(f"harbour n{number}.", at=at, idempotency_key=f"key {number}")
-            os.write(told, f"saved {number} {ref}\n".encode())
-            if number % 3 == 0:
-                mine.edit(ref, f"fence n{number}.")
-                os.write(told, f"altered {number} {ref}\n".encode())
-            if number % 5 == 0:
-                mine.delete(ref)
-                os.write(told, f"deleted {number} {ref}\n".encode())
-            if asked.get("rolls_up", True):
-                mine.roll_up()
 
 
 def work(asked):
