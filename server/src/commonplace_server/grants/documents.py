@@ -94,7 +94,10 @@ class DocumentFetcher:
         found = await self._resolve(host)
         # All of them: which one is connected to is nobody's choice but ours.
         if not found or not all(self._is_public(each) for each in found):
-            raise Invalid(f"{shown} is not at a public address.")
+            raise Invalid(
+                f"{shown} is not at a public address.",
+                hint="Let the program register itself, or give it a token.",
+            )
         parts = urllib.parse.urlsplit(address)
         at = f"[{found[0]}]" if ":" in found[0] else found[0]
         place = parts._replace(netloc=f"{at}:{self._port}").geturl()
