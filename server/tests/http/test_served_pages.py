@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import urlencode
 
+import anyio
 import pytest
 from starlette.testclient import TestClient
-from tests.doors.web.web_world import ADDRESS, NOW, csrf_of, words_of
+from tests.doors.web.web_world import ADDRESS, NOW, csrf_of, words_of, words_of_html
 from tests.journals.transcripts.sessions import said
 from tests.patience import until
 
@@ -249,14 +252,166 @@ def test_a_token_that_may_only_read(world):
         assert ann.post(f"/web{path}", data=form).status_code == 403, path
 
 
-def test_a_member_of_a_space_reads_its_pages(world):
-    """Whatever its role: a page would write without saying who it was."""
-    world.log("space:team", "Moved the site to Hetzner.")
-    client = world.browser("space:team", member="ann", scopes=["read", "write", "admin"])
-    assert "Moved the site to Hetzner." in words_of(client.get("/web/"))
-    form = {"ref": "chronicle:x", "csrf": csrf_of(client, "/web/")}
-    for path in [row.path for row in PAGES if row.writes]:
-        assert client.post(f"/web{path}", data=form).status_code == 403, path
+TEAM = "space:team"
+
+
+def members(world):
+    """The browsers of two members who may write, and of an admin."""
+    roles = {"ann": ["read", "write"], "bob": ["read", "write"]}
+    roles["eve"] = ["read", "write", "admin"]
+    return [world.browser(TEAM, member=name, scopes=scopes) for name, scopes in roles.items()]
+
+
+def posts(browser, path, /, **form):
+    """The answer to a form of a browser's own page."""
+    return browser.post(f"/web{path}", data={"csrf": csrf_of(browser, "/web/"), **form})
+
+
+def refs_in(world):
+    """The refs of what is in the log of the space, the newest first."""
+    with world.apps.using(TEAM) as app:
+        events = app.toolset("chronicle").tool("list_entries").call({}).facts["entries"]
+        return [event["ref"] for event in events]
+
+
+def test_each_page_says_whose_it_is(world):
+    """The user's, or the space's and which member looks; a name is a name."""
+    for given, words in [
+        ({"owner": "ann"}, "Signed in as ann"),
+        ({"owner": TEAM, "member": "bob", "scopes": ["read"]}, "as bob, in the space team"),
+        ({"owner": "<b>x</b>"}, "as <b>x</b>"),
+    ]:
+        browser = world.browser(**given)
+        for path in ("/web/", "/web/search", "/web/nowhere"):
+            assert words in words_of_html(browser.get(path).text), path
+
+
+def test_a_member_writes_at_the_pages_of_a_space(world):
+    """As who they are; and no page offers them to delete what they have just written."""
+    ann, _, eve = members(world)
+    for browser, name in ((ann, "ann"), (eve, "eve")):
+        done = posts(browser, "/written", text="Moved the site.", **{"as": "decision"})
+        assert done.status_code == 303
+        page = browser.get("/web/")
+        assert "Logged: Moved the site." in words_of(page)
+        assert ("Undo" in page.text) is (name == "eve")
+        assert f"by {name}" in words_of(
+            browser.get("/web/entry", params={"ref": refs_in(world)[0]})
+        )
+    section = {"text": "At Hetzner.", "as": "notebook", "path": "hosting"}
+    assert posts(ann, "/written", **section).status_code == 303
+    with world.apps.using(TEAM) as app:
+        found = app.toolset("recall").tool("recall").call({"query": "Hetzner"}).facts["results"]
+        assert app.recall.service().open_ref(found[0]["ref"]).author == "ann"
+
+
+def test_what_another_member_wrote_is_corrected_by_an_entry_of_its_own(world):
+    """Whatever else of it is changed with the text; the form says so before."""
+    ann, bob, _ = members(world)
+    posts(ann, "/written", text="I am against it.", **{"as": "log"})
+    (ref,) = refs_in(world)
+    assert "It holds from now on" in words_of(bob.get("/web/entry/edit", params={"ref": ref}))
+    form = {"ref": ref, "text": "I am for it.", "tags": "vote", "fields": "at,tags", "at": ""}
+    assert posts(bob, "/entry/save", **form).status_code == 303
+    newest, former = refs_in(world)
+    with world.apps.using(TEAM) as app:
+        pages = [app.recall.service().open_ref(each) for each in (newest, former)]
+    assert [(x.author, x.text, x.tags) for x in pages] == [
+        ("bob", "I am for it.", ("vote",)),
+        ("ann", "I am against it.", ()),
+    ]
+    posts(bob, "/written", text="It is settled.", **{"as": "log"})
+    taken = posts(bob, "/today/replaced", ref=former, former=newest, do="yes")
+    assert (taken.status_code, "can take no entry's place" in words_of(taken)) == (403, True)
+
+
+def test_only_an_admin_deletes_at_the_pages_of_a_space(world):
+    """Nor forgets, nor takes back what is kept nowhere; the pages offer nothing that is refused."""
+    ann, bob, eve = members(world)
+    posts(ann, "/written", text="The site is at Fly.", **{"as": "log"})
+    (ref,) = refs_in(world)
+    version = re.search(
+        r'name="version" value="([^"]+)"', eve.get("/web/entry/delete", params={"ref": ref}).text
+    )[1]
+    for browser in (ann, bob):
+        for path in ("/entry/delete", "/entry/forget"):
+            assert browser.get(f"/web{path}", params={"ref": ref}).status_code in {400, 403}, path
+            assert path not in browser.get("/web/entry", params={"ref": ref}).text
+            assert path not in browser.get("/web/").text
+        for path in ("/entry/deleted", "/entry/forgotten"):
+            refused = posts(browser, path, ref=ref, version=version)
+            assert refused.status_code == 403
+            assert "may write in this space, and delete nothing" in words_of(refused)
+        said = words_of(browser.get("/web/entry", params={"ref": ref}))
+        assert "Only an admin of the space deletes here." in said
+    assert refs_in(world) == [ref]
+    assert posts(eve, "/entry/forgotten", ref=ref, version=version).status_code == 200
+    assert refs_in(world) == []
+
+
+def test_a_space_takes_nothing_that_is_one_persons(world):
+    """Neither a note nor a to-do, however it is asked for; it says why, and loses no word."""
+    ann, *_ = members(world)
+    assert 'value="feeling"' not in ann.get("/web/").text
+    assert 'value="todo"' not in ann.get("/web/write").text
+    for form in ({"text": "x y", "as": "note"}, {"text": "/todo x y", "as": "log"}):
+        refused = posts(ann, "/written", **form)
+        assert (refused.status_code, "that is one person's" in words_of(refused)) == (400, True)
+        assert "x y" in refused.text
+    for path in ("/memory", "/transcripts", "/transcripts/session"):
+        assert ann.get(f"/web{path}").status_code == 403
+    assert posts(ann, "/memory/tick", ref="memory:todo/x", done="1").status_code == 403
+
+
+def test_what_a_member_types_is_shown_to_no_other(world):
+    """Neither in the box nor in the form of an entry; it goes with the entry."""
+    ann, bob, eve = members(world)
+    posts(ann, "/written", text="The site is at Fly.", **{"as": "log"})
+    (ref,) = refs_in(world)
+    for path, form in {"/draft": {"as": "log"}, "/entry/draft": {"ref": ref}}.items():
+        assert posts(ann, path, text="a word of ann", **form).status_code == 200
+    pages = ("/web/", f"/web/entry/edit?ref={ref}")
+    assert ["a word of ann" in ann.get(page).text for page in pages] == [True, True]
+    assert ["a word of ann" in bob.get(page).text for page in pages] == [False, False]
+    with world.apps.using(TEAM) as app:
+        (kept,) = (app.folder / "draft").glob("entry-*")
+    ask = eve.get("/web/entry/forget", params={"ref": ref})
+    version = re.search(r'name="version" value="([^"]+)"', ask.text)[1]
+    posts(eve, "/entry/forgotten", ref=ref, version=version)
+    assert not kept.exists()
+
+
+def test_a_member_who_is_removed_while_a_page_is_open_writes_nothing(world):
+    """Not by a form that they had begun to send before."""
+    ann, *_ = members(world)
+    form = {"csrf": csrf_of(ann, "/web/"), "text": "I was here.", "as": "log"}
+    token = next(x for x in world.tokens.list_tokens() if x.member == "ann")
+    status = []
+
+    async def receive():
+        world.tokens.revoke(token.id)
+        return {"type": "http.request", "body": urlencode(form).encode(), "more_body": False}
+
+    async def send(message):
+        status.extend([message["status"]] if "status" in message else [])
+
+    request = ann.build_request("POST", "/web/written", data=form)
+    named = [(x.lower(), y) for x, y in request.headers.raw]
+    cookie = "; ".join(f"{x}={y}" for x, y in ann.cookies.items()).encode()
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/web/written",
+        "query_string": b"",
+        "headers": [*((x, y) for x, y in named if x != b"cookie"), (b"cookie", cookie)],
+        "scheme": "http",
+        "server": ("127.0.0.1", 8900),
+        "client": ("127.0.0.1", 1),
+    }
+    anyio.run(world.pages, scope, receive, send)
+    assert status == [401]
+    assert refs_in(world) == []
+    assert ann.get("/web/").status_code == 401
 
 
 def test_the_pages_of_a_space_list_no_journal_of_one_person(world):

@@ -26,7 +26,7 @@ from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.expiring import PENDING, is_revealed
 from commonplace.core.ports import FindsShortRefs
 from commonplace.core.refs import short_number
-from commonplace.core.spaces import at_work, writer_at_work
+from commonplace.core.spaces import at_work, author_at_work, writer_at_work
 from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.journals.table import JOURNALS, PARTS, TOOLSETS
 from commonplace.verbs.amend import AmendService
@@ -311,7 +311,9 @@ class App(OwnerContext):
         from commonplace.verbs.today.draft import FOLDER, PageDraft
 
         folder = self.folder / FOLDER
-        return PageDraft(folder=folder, prepare=lambda: self.make_folder(folder))
+        return PageDraft(
+            folder=folder, prepare=lambda: self.make_folder(folder), member=author_at_work()
+        )
 
     def copies(self) -> Copies:
         """The list of the backups and exports that were made of this home."""

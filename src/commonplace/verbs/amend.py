@@ -20,7 +20,7 @@ from commonplace.core.former_texts import correct_latest, editing
 from commonplace.core.inherited import HandsOnValues, Inheritance
 from commonplace.core.ports import KeepsExpired
 from commonplace.core.refs import look_up
-from commonplace.core.spaces import author_at_work, check_may_delete
+from commonplace.core.spaces import author_at_work, check_may_delete, writer_at_work
 from commonplace.core.text import nearest, opening
 from commonplace.journals.table import JOURNAL_NAMES
 
@@ -152,7 +152,7 @@ class AmendService(Struct, frozen=True, kw_only=True):
 
     def read_text(self, ref: str) -> EditableText:
         """The text under a ref as `edit` takes it. Raises: as `AmendsRefs.read_text`."""
-        return self._found(ref, lambda amender, each: amender.read_text(each))
+        return self._found(ref, lambda amender, each: _of_member(amender.read_text(each)))
 
     def read_kept_text(self, ref: str) -> EditableText:
         """The same, also of an entry that has expired or is gone, if its journal still holds it."""
@@ -230,9 +230,9 @@ class AmendService(Struct, frozen=True, kw_only=True):
             if isinstance(amender, EditsFields):
                 now = amender.read_fields(each)
                 new = {x: y.strip() for x, y in fields.items() if y.strip() != now.get(x, "")}
-                if new:
+                if new and not _is_anothers(amender.read_text(each).author):
                     return amender.edit_fields(each, text, new, expected=expected)
-            return edit_entry(amender, each, text, expected=expected)
+            return edit_entry(amender, each, text, expected=expected, fields=fields)
 
         return ending_alike(self.book, self.zone, ref, lambda: self._found(ref, edited))
 
@@ -275,7 +275,8 @@ class AmendService(Struct, frozen=True, kw_only=True):
         """
 
         def take(amender: AmendsRefs, each: str) -> Amendment:
-            if isinstance(amender, TakesPlaces):
+            is_anothers = _is_anothers(amender.read_text(each).author)
+            if isinstance(amender, TakesPlaces) and not is_anothers:
                 return amender.take_place(each, former)
             raise Denied(
                 f"{each} can take no entry's place afterwards.",
@@ -350,7 +351,14 @@ class AmendService(Struct, frozen=True, kw_only=True):
         return amender
 
 
-def edit_entry(amender: AmendsRefs, ref: str, text: str, *, expected: str = "") -> Amendment:
+def edit_entry(
+    amender: AmendsRefs,
+    ref: str,
+    text: str,
+    *,
+    expected: str = "",
+    fields: EntryFields | None = None,
+) -> Amendment:
     """Edit an entry; the answer has the text that was replaced. See `AmendService.edit`.
 
     In a space nobody's words stand under another member's name: that entry is superseded.
@@ -359,7 +367,7 @@ def edit_entry(amender: AmendsRefs, ref: str, text: str, *, expected: str = "") 
     def edited() -> Amendment:
         read = amender.read_text(ref)
         if _is_anothers(read.author):
-            done = supersede_entry(amender, ref, text, expected=expected)
+            done = supersede_entry(amender, ref, text, expected=expected, fields=fields)
             return replace(done, notes=(f"{read.author} wrote it: {_IS_OWN}", *done.notes))
         # Of one version, so that what the answer shows stood there until then.
         done = amender.edit(ref, text, expected=_version_of(read, expected))
@@ -397,6 +405,14 @@ def supersede_entry(
         new = {x: y.strip() for x, y in fields.items() if x != "at" or y.strip() != now.get(x)}
         return replace(amender.supersede_fields(ref, text, new), before=read.text)
     return replace(amender.supersede(ref, text), before=read.text)
+
+
+def _of_member(read: EditableText) -> EditableText:
+    """An entry with what the member at work may do to it; as it is where nobody shares it."""
+    refused = {"delete"} if writer_at_work() else set()
+    if _is_anothers(read.author):
+        refused.add("edit")
+    return replace(read, verbs=tuple(x for x in read.verbs if x not in refused))
 
 
 def _is_anothers(author: str) -> bool:
@@ -470,6 +486,13 @@ def find_undo(amender: AmendsRefs, ref: str, *, former: FormerTexts, zone: tzinf
     )
 
 
+def check_may_undo(found: Undo) -> None:
+    """Refuse a member of a space who may not take that back. Raises: Denied."""
+    kept = found.former
+    if kept is None or _is_anothers(kept.member or found.entry.author) or not kept.text.strip():
+        check_may_delete()  # what goes is kept nowhere
+
+
 def undo(
     amender: AmendsRefs, ref: str, *, former: FormerTexts, zone: tzinfo, expected: str = ""
 ) -> Amendment:
@@ -482,8 +505,7 @@ def undo(
     version = expected or entry.version
     if kept is None:
         return take_back(amender, entry, version)
-    if _is_anothers(kept.member or entry.author) or not kept.text.strip():
-        check_may_delete()  # what goes is kept nowhere
+    check_may_undo(found)
     assert isinstance(amender, RestoresTexts)  # else nothing would have been kept
     with editing():
         done = amender.restore(kept, expected=version)

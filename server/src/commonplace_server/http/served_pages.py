@@ -61,10 +61,10 @@ class TokenEntrance:
         self._tokens.note_use(token)
         return Visitor(
             owner=token.owner,
-            # A page writes in every journal, and asks nobody who it is that writes.
-            may_write=self._may_write and token.may_write and not token.member,
+            may_write=self._may_write and token.may_write,
             csrf=secrets.token_urlsafe(32),
             token_id=token.id,
+            member=token.at_work,
         )
 
     def still_admits(self, visitor: Visitor) -> bool:

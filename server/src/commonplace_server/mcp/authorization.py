@@ -30,7 +30,6 @@ from starlette.routing import Route
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid
 from commonplace.core.fence import visible_line
-from commonplace.core.spaces import PREFIX
 from commonplace.core.text import opening
 from commonplace.doors.web.consent import ConsentQuestion
 from commonplace_server.grants.documents import is_document_address
@@ -201,9 +200,6 @@ class AuthorizationServer:
             described_at=urllib.parse.urlsplit(client_id).hostname or "" if is_described else "",
             goes_to=place_of(place),
             leads_to=origin_of(place),
-            user=f"{of_user.member}, in the space {of_user.owner.removeprefix(PREFIX)}"
-            if of_user.member
-            else of_user.owner,
             may_write="write" in scopes,
             may_delete=not of_user.member,  # a member deletes as an admin alone, and not by others
             toolsets=toolsets,

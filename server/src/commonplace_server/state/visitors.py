@@ -202,6 +202,7 @@ def _signed_in(visitor: Visitor) -> Visitor:
         may_write=visitor.may_write,
         csrf=visitor.csrf,
         token_id=visitor.token_id,
+        member=visitor.member,
     )
 
 

@@ -188,8 +188,7 @@ def _drafts_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
 
 def _page_draft_with(owner: TextOwner, text: ForgottenText) -> Iterator[TextCopy]:
     folder = owner.context.folder / draft.FOLDER
-    named = [folder / name for ref in text.refs for name in draft.names_of(ref)]
-    of_entries = [path for path in named if path.exists()]
+    of_entries = draft.list_drafts(folder, text.refs)
     for path in dict.fromkeys([*_files_with(owner, text, folder), *of_entries]):
         yield TextCopy(what=DRAFT, path=path, erase=partial(remove_file, path))
 

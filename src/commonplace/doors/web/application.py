@@ -30,7 +30,7 @@ from starlette.staticfiles import StaticFiles
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
 from commonplace.core.redact import noting_secrets
-from commonplace.core.spaces import is_space
+from commonplace.core.spaces import at_work
 from commonplace.core.text import screening, shown_now
 from commonplace.doors.protocol import RateLimitExceeded
 from commonplace.doors.web.box import box_of
@@ -45,12 +45,12 @@ from commonplace.doors.web.guard import (
     check_host,
     check_origin,
     check_place,
+    left_out_of,
 )
 from commonplace.doors.web.render import STATIC, render
 from commonplace.doors.web.table import PAGES, PageRow, row_of
 from commonplace.doors.web.updates import LiveMarks
 from commonplace.doors.web.visit import Address, Download, Redirect, Visit, Visitor, WebPage
-from commonplace.journals.table import JOURNALS
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -316,6 +316,9 @@ class WebApplication:
             form = visitor.names_behind(await self._form(request)) if row.writes else {}
             if row.writes:
                 check_form(visitor, form.get("csrf", [""])[-1])
+                # The form may have taken its time.
+                if not await self._asked(partial(self._entrance.still_admits, visitor)):
+                    return self._show_entrance(401)
         except CommonplaceError as exc:
             return self._error(exc, visitor)
         if self._limiter is None:
@@ -353,6 +356,7 @@ class WebApplication:
             held.enter_context(screening(visitor.screen(self._screen)))
             try:
                 app = held.enter_context(self._apps.using(visitor.owner))
+                held.enter_context(at_work(visitor.member))
                 if request.method == "POST":
                     app.sweep_expired()
                 else:
@@ -374,7 +378,8 @@ class WebApplication:
                 visitor.notes += left_out.notes
                 if isinstance(made, Redirect):
                     visitor.notes[:0] = made.notes
-                    visitor.offer = made.offer
+                    is_refused = made.offer and made.offer.page == "delete"
+                    visitor.offer = None if is_refused and not visitor.may_delete else made.offer
                     return RedirectResponse(made.to, status_code=303)
                 if isinstance(made, Download):
                     return _download(made)
@@ -413,8 +418,7 @@ class WebApplication:
 
     def _listed(self, visitor: Visitor | None) -> list[PageRow]:
         """The pages that the navigation lists; for a space none of a journal without authors."""
-        is_shared = visitor is not None and is_space(visitor.owner)
-        left_out = {x.name for x in JOURNALS if not x.names_authors} if is_shared else set()
+        left_out = left_out_of(visitor)
         listed = [x for x in PAGES if x.title and x.name not in left_out]
         return [x for x in listed if self._shows_paths or not x.is_machines]
 

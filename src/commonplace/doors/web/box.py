@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field
 
+from commonplace.core.spaces import is_space
+from commonplace.journals.table import OF_SPACES
 from commonplace.verbs.today.draft import CHOSEN
 
 if TYPE_CHECKING:
@@ -124,13 +126,20 @@ def find_kind(name: str) -> WrittenKind | None:
     return next((x for x in KINDS if folded in {x.name, x.title}), None)
 
 
+def kinds_of(owner: str) -> Sequence[WrittenKind]:
+    """What an owner can write: a space has only journals whose entries name an author."""
+    return [x for x in KINDS if not is_space(owner) or x.toolset in OF_SPACES]
+
+
 def box_of(visit: Visit) -> BoxState:
     """What the box of a visitor's page shows."""
-    chips = [each for each in KINDS if each.is_chip]
+    known = kinds_of(visit.visitor.owner)
+    chips = [each for each in known if each.is_chip]
     if not visit.visitor.may_write:
         return BoxState(text="", kind=chips[0].name, kinds=chips)
     draft = visit.app.page_draft().read()
-    kind = find_kind(draft.fields.get(CHOSEN, "")) or chips[0]
+    kind = find_kind(draft.fields.get(CHOSEN, ""))
+    kind = kind if kind is not None and kind in known else chips[0]
     given = {name: draft.fields.get(name, "") for name in FIELDS if name != CHOSEN}
     return BoxState(
         text=visit.form_text(FORM, draft.text) if draft.text else "",

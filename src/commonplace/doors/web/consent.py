@@ -23,7 +23,6 @@ class ConsentQuestion(Struct, frozen=True, kw_only=True):
         described_at: The host that says who it is; empty where nobody does.
         goes_to: Where the browser goes with the answer, in words.
         leads_to: The same as a source of a content security policy.
-        user: Who is asked: the user, or the member and the space.
         may_write: Whether it asks to write, and may be allowed to.
         may_delete: Whether who writes may delete as well.
         toolsets: The tools that it names; empty for those that are offered by default.
@@ -35,7 +34,6 @@ class ConsentQuestion(Struct, frozen=True, kw_only=True):
     described_at: str
     goes_to: str
     leads_to: str
-    user: str
     may_write: bool
     may_delete: bool
     toolsets: tuple[str, ...]

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from commonplace.core.errors import Denied
+from commonplace.core.spaces import is_space
 from commonplace.doors.web.visit import Visitor
+from commonplace.journals.table import JOURNALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -243,8 +245,17 @@ def check_csrf(visitor: Visitor, given: str) -> None:
         )
 
 
+def left_out_of(visitor: Visitor | None) -> set[str]:
+    """The journals of which a visitor is shown no page: of a space those without authors."""
+    is_shared = visitor is not None and is_space(visitor.owner)
+    return {x.name for x in JOURNALS if not x.names_authors} if is_shared else set()
+
+
 def check_place(row: PageRow, visit: Visit) -> None:
-    """Refuse what is the machine's to who is served by it. Raises: Denied."""
+    """Refuse what is the machine's to who is served by it, or one person's. Raises: Denied."""
+    journal = row.path.split("/")[1]
+    if journal in left_out_of(visit.visitor):
+        raise Denied(f"A space has no {journal}.", hint="Sign in with your own token for yours.")
     if row.is_machines and not visit.shows_paths:
         raise Denied("This is about the whole machine.", hint="Ask who runs the server.")
 

@@ -12,6 +12,7 @@ from commonplace.core.clock import render_interval
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 from commonplace.core.fence import visible
 from commonplace.core.redact import Hidden
+from commonplace.core.spaces import PREFIX, Member, is_space
 from commonplace.core.text import opening, shown_now
 from commonplace.verbs.answers import shown_name
 
@@ -66,6 +67,7 @@ class Visitor(Struct, kw_only=True):
     Args:
         csrf: What each form that writes bears, known to this browser's pages alone.
         token_id: The token it was let in with; empty for the machine's own owner.
+        member: Who it is, where the owner is a space; else None.
         notes: What its next page is to say.
         offer: What its next page offers to take back; None for nothing.
         hidden: The secrets that its pages show marks for, by mark: its links and fields name them.
@@ -77,10 +79,24 @@ class Visitor(Struct, kw_only=True):
     may_write: bool
     csrf: str
     token_id: str = ""
+    member: Member | None = None
     notes: list[str] = field(default_factory=list)
     offer: UndoOffer | None = None
     hidden: dict[str, str] = field(default_factory=dict)
     typed: dict[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def may_delete(self) -> bool:
+        """Whether it may delete what stands there, and forget it."""
+        return self.may_write and (self.member is None or self.member.may_delete)
+
+    @property
+    def name(self) -> str:
+        """Who it is, in words: a user, or a member and the space."""
+        space = f"the space {self.owner.removeprefix(PREFIX)}" if is_space(self.owner) else ""
+        if self.member is None:
+            return visible(space or self.owner)
+        return visible(f"{self.member.name}, in {space}")
 
     def screen(self, screen: Screen) -> Callable[[str], str]:
         """What shows a text on its pages: a mark for each secret, which its requests may name."""

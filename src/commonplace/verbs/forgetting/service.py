@@ -24,6 +24,7 @@ from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.expiring import FORMER_HISTORY, leaving_replaced, revealed
 from commonplace.core.files import locked, make_folder, may_exist, remove_file, replace_file
+from commonplace.core.spaces import check_may_delete
 from commonplace.core.text import counted_entries
 from commonplace.core.values import NOTHING_KNOWN, Put
 from commonplace.verbs.forgetting.byte_scan import ByteScan, history_of
@@ -301,6 +302,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         What a killed process had begun to forget goes first. Raises: as `AmendService.delete`;
         entries that were not deleted then stay noted, unless they are refused for good.
         """
+        check_may_delete()
         notes: list[str] = []
         if plan.entries:
             make_folder(self.pending.parent)

@@ -31,7 +31,7 @@ MOST = 16 * 1024 * 1024
 MOST_KEPT = 20
 """Entries whose correction was begun and not saved; of more those typed in last are kept."""
 
-_NAME = "page.md"
+_NAME = "page"
 _OF_ENTRIES = "entry-"
 
 CHOSEN = "as"
@@ -53,21 +53,26 @@ class DraftText(Struct, frozen=True, kw_only=True):
         return bool(self.text.strip() or any(v for k, v in self.fields.items() if k != CHOSEN))
 
 
-def names_of(ref: str) -> Sequence[str]:
-    """The files of what is being typed into the forms of an entry, there or not."""
-    return [_name_of(ref, act) for act in CORRECTIONS]
+def list_drafts(folder: Path, refs: Iterable[str]) -> Sequence[Path]:
+    """The files of what is being typed into the forms of entries, by whichever member of a space.
+
+    Raises: Unavailable, Denied.
+    """
+    named = {_name_of(ref, act) for ref in refs for act in CORRECTIONS}
+    with translated(folder), suppress(FileNotFoundError):
+        return [folder / x for x in os.listdir(folder) if x.partition(".")[0] in named]
+    return []
 
 
 def remove_drafts(folder: Path, refs: Iterable[str]) -> None:
     """Remove what is being typed into the forms of entries that go. Raises: Unavailable, Denied."""
-    with translated(folder), suppress(FileNotFoundError):
-        there = {*os.listdir(folder)}
-        for name in there.intersection(name for ref in refs for name in names_of(ref)):
-            remove_file(folder / name)
+    for path in list_drafts(folder, refs):
+        remove_file(path)
 
 
 def _name_of(ref: str, act: str) -> str:
-    return f"{_OF_ENTRIES}{sha256_hex(f'{act} {ref}'.encode())[:32]}.md"
+    named = f"{act} {ref}".encode("utf-8", "surrogatepass")
+    return f"{_OF_ENTRIES}{sha256_hex(named)[:32]}"
 
 
 class PageDraft(Struct, frozen=True, kw_only=True):
@@ -76,11 +81,13 @@ class PageDraft(Struct, frozen=True, kw_only=True):
     Attributes:
         folder: Where it lies, there or not.
         prepare: Makes it where it is missing.
-        name: Of its file.
+        member: Whose it is, where the owner is a space; else empty.
+        name: Of its file, without what ends it.
     """
 
     folder: Path
     prepare: Callable[[], object]
+    member: str = ""
     name: str = _NAME
 
     def of_entry(self, ref: str, act: str) -> PageDraft:
@@ -117,10 +124,15 @@ class PageDraft(Struct, frozen=True, kw_only=True):
     def _drop_older(self) -> None:
         """Drop the oldest of what was begun and never saved."""
         with suppress(OSError, CommonplaceError):
-            paths = [x for x in self.folder.iterdir() if x.name.startswith(_OF_ENTRIES)]
+            paths = [*self.folder.glob(f"{_OF_ENTRIES}{'[!.]' * 32}{self._end}")]
             for path in sorted(paths, key=os.path.getmtime, reverse=True)[MOST_KEPT:]:
                 remove_file(path)
 
     @property
+    def _end(self) -> str:
+        """What ends the names of its files, where nobody else reads what a member types."""
+        return f".{sha256_hex(self.member.encode())[:16]}.md" if self.member else ".md"
+
+    @property
     def _path(self) -> Path:
-        return self.folder / self.name
+        return self.folder / f"{self.name}{self._end}"

@@ -16,7 +16,7 @@ from commonplace.doors.web.visit import Redirect, WebPage, status_of
 from commonplace.journals.private.format import is_category
 from commonplace.journals.private.markdown import split_frontmatter, split_sections
 from commonplace.journals.timeline.entry import find_rollup_key
-from commonplace.verbs.amend import Field
+from commonplace.verbs.amend import Field, check_may_undo
 from commonplace.verbs.today.draft import DraftText
 
 if TYPE_CHECKING:
@@ -294,6 +294,7 @@ def ask_undo(visit: Visit) -> WebPage:
     """Ask before the last edit of an entry is taken back."""
     check_writes(visit.visitor)
     found = visit.app.amend.find_undo(ref_of(visit))
+    check_may_undo(found)
     ref, now = found.entry.ref, visit.shown(found.entry.text)
     before = visit.shown(found.former.text) if found.former else ""
     return WebPage(
@@ -323,6 +324,7 @@ def _find_undo(visit: Visit, ref: str) -> dict[str, object]:
         return {}
     try:
         found: Undo = visit.app.amend.find_undo(ref)
+        check_may_undo(found)
     except CommonplaceError:
         return {}
     if found.former is not None:

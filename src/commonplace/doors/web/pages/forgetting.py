@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.inherited import INHERITED
+from commonplace.core.spaces import check_may_delete
 from commonplace.core.values import EntryPreview
 from commonplace.doors.web.guard import check_writes
 from commonplace.doors.web.pages.calendar import link_to_summary
@@ -40,6 +41,7 @@ class _SameText(NamedTuple):
 def plan(visit: Visit) -> WebPage:
     """What would go with an entry, be made again, and stay; changes nothing."""
     check_writes(visit.visitor)
+    check_may_delete()
     return _ask(visit, visit.app.forgetting().plan([ref_of(visit)]), {})
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid
 from commonplace.core.text import opening
-from commonplace.doors.web.box import FIELDS, FORM, KINDS, find_kind
+from commonplace.doors.web.box import FIELDS, FORM, KINDS, find_kind, kinds_of
 from commonplace.doors.web.guard import check_writes
 from commonplace.doors.web.visit import Redirect, WebPage, offer_to_delete, status_of
 from commonplace.verbs.amend import names_in
@@ -75,7 +75,7 @@ def write(visit: Visit) -> Redirect | WebPage:
     if act == "preview":
         return _form(visit, typed, preview=True)
     try:
-        kind, text = _kind_of(typed)
+        kind, text = _kind_of(visit, typed)
         answer = _write(visit, kind, text, typed)
     except CommonplaceError as exc:
         # The form is shown again with what was typed: no draft may be there to hold it.
@@ -97,20 +97,24 @@ def _question(typed: DraftText) -> str:
     return typed.text if is_question else ""
 
 
-def _kind_of(typed: DraftText) -> tuple[WrittenKind, str]:
+def _kind_of(visit: Visit, typed: DraftText) -> tuple[WrittenKind, str]:
     """The kind that is chosen, or stands before the text (`/note …`), and the text.
 
     Raises: Invalid.
     """
-    text = typed.text.strip()
+    text, name = typed.text.strip(), typed.fields.get(CHOSEN, "") or KINDS[0].name
     if text.startswith("/"):
-        name, _, rest = text[1:].partition(" ")
-        if (named := find_kind(name)) is not None:
-            return named, rest.strip()
-    kind = find_kind(typed.fields.get(CHOSEN, "") or KINDS[0].name)
+        before, _, rest = text[1:].partition(" ")
+        if find_kind(before) is not None:
+            text, name = rest.strip(), before
+    kind = find_kind(name)
     if kind is None:
-        name = opening(typed.fields[CHOSEN], 40)
-        raise Invalid(f"Nothing is written as {name!r}.", hint="Choose what it is.")
+        raise Invalid(f"Nothing is written as {opening(name, 40)!r}.", hint="Choose what it is.")
+    if kind not in kinds_of(visit.visitor.owner):
+        raise Invalid(
+            f"A space keeps nothing as {kind.title!r}: that is one person's.",
+            hint="Choose another, or write it among your own.",
+        )
     return kind, text
 
 
@@ -186,7 +190,7 @@ def _form(
         values={
             "typed": visit.form_text(FORM, text),
             "fields": {name: typed.fields.get(name, "") for name in FIELDS},
-            "all_kinds": KINDS,
+            "all_kinds": kinds_of(visit.visitor.owner),
             "kind": kind or KINDS[0],
             "preview": visit.shown(text) if preview else "",
             "problem": visit.explained(problem),
