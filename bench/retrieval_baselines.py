@@ -14,6 +14,7 @@ import numpy as np
 from bench.retrieval_figures import BUDGETS
 from bench.retrieval_library import LIMIT, judged_refs, shown_share
 from commonplace.core.text import TOKEN_BYTES, query_terms
+from commonplace.search.policy import SHOWN_AROUND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,10 +52,14 @@ def ask_baselines(
 
 
 def _first(texts: Mapping[str, str], tokens: int) -> Mapping[str, str]:
-    """Whole texts by ref, in their order, as many as fit into so many tokens; the last one cut."""
+    """Whole texts by ref, in their order, as many as fit into so many tokens; the last one cut.
+
+    Each has its ref and its time beside it, as in an answer, by which it can be opened and judged.
+    """
     left, shown = tokens * TOKEN_BYTES, {}
     for ref, text in texts.items():
         content = text.encode()
+        left = max(left - SHOWN_AROUND, 0)
         shown[ref] = content[:left].decode(errors="ignore")
         if (left := left - len(content)) <= 0:
             break
