@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -99,8 +100,20 @@ class Node:
     def signal_postgres(self, number: int) -> None:
         """Signal every process of its Postgres."""
         with suppress(OSError, ValueError):
-            first = (self._folder / "postmaster.pid").read_text().split("\n", 1)[0]
-            _signal_all([int(first)], number)
+            _signal_all([self._postmaster()], number)
+
+    def go_on(self) -> None:
+        """End what SIGSTOP began, and wait until its Postgres, which led before, has ended.
+
+        A node that was replaced meanwhile is ended by its Patroni, to follow the one that leads.
+        """
+        first = psutil.Process(self._postmaster())
+        self.signal(signal.SIGCONT)
+        until(lambda: _is_gone(first) or self._asked("replica"), "the other alone to lead")
+
+    def _postmaster(self) -> int:
+        """The first process of its Postgres, which ends after all others."""
+        return int((self._folder / "postmaster.pid").read_text().split("\n", 1)[0])
 
     def signal(self, number: int) -> None:
         """Signal every process of it, as where its machine is gone or frozen."""
@@ -113,8 +126,15 @@ class Node:
     def switch_over(self) -> None:
         """Have the other lead."""
         url = f"http://127.0.0.1:{self.rest}/switchover"
-        done = httpx2.post(url, json={"leader": self.name}, timeout=PATIENCE_S)
-        assert done.status_code == 200, done.text
+        (other,) = (node for node in self._cluster.nodes if node is not self)
+
+        def is_done() -> bool:
+            # Refused for a moment, or done without an answer, it is asked once more.
+            with suppress(httpx2.HTTPError):
+                httpx2.post(url, json={"leader": self.name}, timeout=PATIENCE_S)
+            return other.is_primary
+
+        until(is_done, "the other to lead")
 
 
 class Cluster:
@@ -144,21 +164,33 @@ class Cluster:
     @property
     def is_whole(self) -> bool:
         """Whether one leads and the other has each commit, so that it may take its place."""
-        leading = [node for node in self.nodes if node.is_primary]
+        leading = self._leading()
         if len(leading) != 1:
             return False
-        found = httpx2.get(f"http://127.0.0.1:{leading[0].rest}/cluster", timeout=5).json()
-        states = {each["role"]: each["state"] for each in found["members"]}
-        return states == {"leader": "running", "sync_standby": "streaming"}
+        with suppress(httpx2.HTTPError):
+            found = httpx2.get(f"http://127.0.0.1:{leading[0].rest}/cluster", timeout=5)
+            if found.status_code == 200:
+                states = {each["role"]: each["state"] for each in found.json()["members"]}
+                return states == {"leader": "running", "sync_standby": "streaming"}
+        return False
 
     def primary(self) -> Node:
         """The node that leads."""
-        until(lambda: any(node.is_primary for node in self.nodes), "a node to lead")
-        return next(node for node in self.nodes if node.is_primary)
+        found: list[Node] = []
+        until(lambda: found.extend(self._leading()) or found, "a node to lead")
+        return found[0]
+
+    def _leading(self) -> list[Node]:
+        return [node for node in self.nodes if node.is_primary]
 
     def database(self, name: str = "postgres") -> OwnDatabase:
-        """Addresses that name both nodes, and want the one that may be written."""
-        hosts = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
+        """Addresses that name both nodes, and want the one that may be written.
+
+        The primary comes first: once it is frozen each connection waits for it, and has it again
+        at the moment it goes on.
+        """
+        nodes = sorted(self.nodes, key=lambda node: not node.is_primary)
+        hosts = ",".join(f"127.0.0.1:{node.port}" for node in nodes)
         roles = ("postgres", "commonplace_app", "commonplace_worker")
         urls = (f"postgresql://{x}@{hosts}/{name}?target_session_attrs=read-write" for x in roles)
         return OwnDatabase(*urls)
@@ -206,19 +238,31 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait(PATIENCE_S)
 
 
+def _is_gone(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
 def _signal_all(pids: Sequence[int], number: int) -> None:
     for pid in pids:
         with suppress(psutil.Error):
             first = psutil.Process(pid)
+            first.suspend()  # so that it starts no process that is not listed
             for each in (first, *first.children(recursive=True)):
                 with suppress(psutil.Error):
                     each.send_signal(number)
 
 
 def _free_ports(count: int) -> Iterator[int]:
-    """Ports of 127.0.0.1 that nobody listens at."""
-    with ExitStack() as held:
-        for _ in range(count):
-            opened = held.enter_context(socket.socket())
-            opened.bind(("127.0.0.1", 0))
-            yield opened.getsockname()[1]
+    """Ports of 127.0.0.1 that nobody listens at, nor is given: those of a system's own choice.
+
+    A server that is started again has its port again, though others ask for some meanwhile.
+    """
+    tried = itertools.count(20_000 + os.getpid() % 1_000 * 12)
+    while count:
+        with socket.socket() as opened, suppress(OSError):
+            opened.bind(("127.0.0.1", port := next(tried)))
+            count -= 1
+            yield port

@@ -188,7 +188,8 @@ class Caller:
 
 
 _NAMED = re.compile(
-    r"(?:memory|chronicle|private|timeline|notebook):[^\s\"\\)\]>,]+"  # refs
+    r'(?<="cursor": ")[^"]+'
+    r"|(?:memory|chronicle|private|timeline|notebook):[^\s\"\\)\]>,]+"  # refs
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"  # ids
     r"|\b[0-9a-f]{12,64}\b"  # versions
 )
@@ -199,7 +200,7 @@ _OF_NOW = re.compile(
 
 
 class Naming:
-    """Gives each ref, id and version the number of its first appearance, and leaves out what time it is."""
+    """Gives each ref, id, version and cursor the number of its first appearance, and leaves out what time it is."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, str] = {}

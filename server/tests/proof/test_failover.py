@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import random
 import signal
 import threading
@@ -46,6 +47,9 @@ BOUNDS = {
 }
 """Within how many seconds a write is answered again, by fault: the promise itself."""
 
+STEPS_DOWN_S = 10.0
+"""Within how many seconds a node that had been frozen, and goes on, has ended its Postgres."""
+
 OF_ITSELF = "timeline:rollup_"
 """How the refs begin of what the timeline makes by itself."""
 
@@ -65,11 +69,36 @@ class Outcome(NamedTuple):
         return self.told.is_done
 
 
+class GoingOn:
+    """When the last node that had been frozen went on, until its Postgres had ended.
+
+    It takes itself for the primary then. It acknowledges no write, as no standby follows it, but
+    it answers what is read from before: docs/limits.md says so.
+    """
+
+    def __init__(self):
+        self.began = self.ended = math.inf
+        self.longest = 0.0
+
+    @contextmanager
+    def now(self):
+        self.ended = math.inf
+        self.began = time.monotonic()
+        yield
+        self.ended = time.monotonic()
+        self.longest = max(self.longest, self.ended - self.began)
+
+    def touches(self, outcome):
+        """Whether that node may have given this answer."""
+        return outcome.began <= self.ended and outcome.ended >= self.began
+
+
 class Writer(threading.Thread):
     """A user who writes, edits and deletes in every journal; what is not done is asked again."""
 
-    def __init__(self, base, user):
+    def __init__(self, base, user, going_on):
         super().__init__(daemon=True)
+        self._going_on = going_on
         self._caller = Caller(base, token_for(user, toolsets=parse_setting("toolsets", TOOLSETS)))
         self.user = user
         self.stopping = threading.Event()
@@ -89,9 +118,13 @@ class Writer(threading.Thread):
 
     def _turn(self, row, number):
         text = f"the {self.user}z{number}n gate is open"
-        given = {"TEXT": text, "KEY": text, "AT": "2025-03-04 14:05"}
+        # A second of its own: the private journal may give the ref of one that is deleted to another
+        # of the same second.
+        at = f"2025-03-04 {10 + number // 3600}:{number // 60 % 60:02}:{number % 60:02}"
+        given = {"TEXT": text, "KEY": text, "AT": at}
         ref = self._surely(filled(row.writes[0], **given)).ref
         assert ref not in self.kept
+        assert ref not in self.gone
         self.kept[ref] = text
         if number % 3 == 0:
             text = text.replace("open", "shut")
@@ -104,18 +137,24 @@ class Writer(threading.Thread):
             self._surely(("amend", {"ref": ref, "delete": True}), may_be={404})
 
     def _surely(self, call, may_be=frozenset()):
-        while True:
-            told = self._ask(call)
+        ends = time.monotonic() + PATIENCE_S
+        while time.monotonic() < ends:
+            outcome = self._ask(call)
+            told = outcome.told
+            if told.status == 404 and self._going_on.touches(outcome):
+                continue  # perhaps from before: what is so the other node says as well
             if told.is_done or told.status in may_be:
                 return told
             assert told.facts["code"] == "unavailable", told
             assert told.facts["hint"], told
+        raise AssertionError(told)
 
     def _ask(self, call):
         began = time.monotonic()
         told = self._caller.call(*call)
-        self.outcomes.append(Outcome(call[0], began, time.monotonic(), told))
-        return told
+        outcome = Outcome(call[0], began, time.monotonic(), told)
+        self.outcomes.append(outcome)
+        return outcome
 
     def end(self):
         self.stopping.set()
@@ -125,14 +164,15 @@ class Writer(threading.Thread):
 
     def check(self):
         """All that was acknowledged is there, once, as it was last told; nothing else is."""
-        with self._caller as caller:
+        with self._caller:
             for ref, text in self.kept.items():
-                assert text in caller.done(("open_ref", {"ref": ref})).facts["text"]
-            assert all(caller.call("open_ref", {"ref": x}).status == 404 for x in self.gone)
+                assert text in self._surely(("open_ref", {"ref": ref})).facts["text"]
+            for ref in self.gone:
+                assert self._surely(("open_ref", {"ref": ref}), may_be={404}).status == 404
             listed, start = [], 0
             while start is not None:
                 asked = {"when": YEAR, "limit": 100, "start": start}
-                page = caller.done(("list_by_time", asked)).facts
+                page = self._surely(("list_by_time", asked)).facts
                 listed += [x["ref"] for x in page["results"] if OF_ITSELF not in x["ref"]]
                 start = page["next_start"]
         assert sorted(listed) == sorted(self.kept)
@@ -176,7 +216,7 @@ def base(words_only, cluster, bouncer, monkeypatch):
 
 
 @contextmanager
-def broken(cluster, bouncer, fault):
+def broken(cluster, bouncer, fault, going_on):
     """The cluster after a fault, which is mended at the end."""
     node = cluster.primary()
     match fault:
@@ -196,7 +236,8 @@ def broken(cluster, bouncer, fault):
         case "kill":
             node.start()
         case "freeze":
-            node.signal(signal.SIGCONT)
+            with going_on.now():
+                node.go_on()
 
 
 def answered_since(writers, at):
@@ -215,21 +256,19 @@ def longest_gap(outcomes, since, until_):
     "plan",
     [
         # Beside all the tests of a run no bound of seconds says anything of the servers.
-        # In no run of CI yet: of four runs two failed, and what they showed is not explained.
+        pytest.param((SAMPLE, dict.fromkeys((*SAMPLE, "call", "step down"), PATIENCE_S)), id="3"),
         pytest.param(
-            (SAMPLE, dict.fromkeys((*SAMPLE, "call"), PATIENCE_S)),
+            ((*BOUNDS,) * 10, {**BOUNDS, "call": CALL_S, "step down": STEPS_DOWN_S}),
             marks=pytest.mark.whole,
-            id="3",
-        ),
-        pytest.param(
-            ((*BOUNDS,) * 10, {**BOUNDS, "call": CALL_S}), marks=pytest.mark.whole, id="50"
+            id="50",
         ),
     ],
 )
 def test_nothing_acknowledged_is_lost_or_doubled(cluster, bouncer, base, counted, plan):
     """Each call ends in time, with what to do; the next is answered within the fault's bound."""
     faults, within = plan
-    writers = [Writer(base, user) for user in USERS]
+    going_on = GoingOn()
+    writers = [Writer(base, user, going_on) for user in USERS]
     for each in writers:
         each.start()
     times = []
@@ -237,7 +276,7 @@ def test_nothing_acknowledged_is_lost_or_doubled(cluster, bouncer, base, counted
         began = time.monotonic()
         until(lambda at=began: answered_since(writers, at), "a call before the fault")
         at = time.monotonic()
-        with broken(cluster, bouncer, fault):
+        with broken(cluster, bouncer, fault, going_on):
             struck = time.monotonic()
             until(lambda at=struck: answered_since(writers, at) or _failed(writers), "an answer")
         until(lambda: cluster.is_whole or _failed(writers), "both nodes to be there")
@@ -248,10 +287,11 @@ def test_nothing_acknowledged_is_lost_or_doubled(cluster, bouncer, base, counted
         each.end()
     outcomes = [x for each in writers for x in each.outcomes]
     gaps = [(fault, longest_gap(outcomes, *window)) for fault, *window in times]
-    report(gaps, outcomes)
+    report(gaps, outcomes, going_on)
     for each in writers:
         each.check()
     assert max(x.ended - x.began for x in outcomes) < within["call"]
+    assert going_on.longest < within["step down"]
     late = [(fault, gap) for fault, gap in gaps if gap > within[fault]]
     assert not late
     counted("nodes of a database killed, frozen or switched under writes", len(faults))
@@ -261,7 +301,7 @@ def _failed(writers):
     return any(each.error for each in writers)
 
 
-def report(gaps, outcomes):
+def report(gaps, outcomes, going_on):
     """Log what happened: `--log-cli-level=INFO` shows it."""
     for fault in BOUNDS:
         found = sorted(gap for name, gap in gaps if name == fault)
@@ -272,5 +312,8 @@ def report(gaps, outcomes):
     took = sorted(x.ended - x.began for x in outcomes)
     failed = [x for x in outcomes if not x.is_done]
     slow = max((x.ended - x.began for x in failed), default=0)
+    missed = [x for x in outcomes if x.told.status == 404 and going_on.touches(x)]
+    led = going_on.longest, len(missed)
     asked = len(outcomes), len(failed), took[-1], slow
     LOG.info("%d calls, %d not done; the longest %.1f s, of those %.1f", *asked)
+    LOG.info("a frozen node that went on led for %.1f s; %d times not found then", *led)
