@@ -170,8 +170,9 @@ class ChronicleFile:
         return conn
 
     def changed_ns(self) -> int:
-        """When the files changed last, by the disk's clock."""
-        return max((x.st_mtime_ns for x in map(_stat, self._files) if x), default=0)
+        """When what `state` says changed last, by the disk's clock."""
+        found = map(_stat, self._files)
+        return max((x.st_mtime_ns for x in found if x and x.st_size), default=0)
 
     def state(self) -> str:
         """Size and mtime of the file and of what waits beside it; changes with every commit."""

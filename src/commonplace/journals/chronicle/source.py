@@ -73,7 +73,8 @@ class ChronicleSource:
                 yield from self._scan_refs(ours, since)
                 return
         known = since.stamps(f"{JOURNAL}:")
-        if since.mark is None and self._passed == (now, hash(frozenset(known.items()))):
+        state = self._store.mark()  # with what has expired, which no file says
+        if since.mark is None and self._passed == (state, hash(frozenset(known.items()))):
             return
         if not known:
             newest = self._newest()
@@ -95,7 +96,7 @@ class ChronicleSource:
         yield from (Drop(ref) for ref in gone)
         stamps = frozenset((ref, x.stamp) for ref, x in found.seen.items())
         settled = began - self._store.changed_ns() > TICK_NS
-        self._passed = (now, hash(stamps)) if settled else None
+        self._passed = (state, hash(stamps)) if settled else None
 
     def erase_remains(self) -> None:
         """Leave nothing in the file of what the scan saw gone or altered; never raises."""
