@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from tests.cases import cases
+
+from commonplace.index.scoring.stems import tokens
+
 FIRST_CALLS = """
 import sqlite3, sys, threading
 from commonplace.index.scoring.stems import tokens
@@ -32,3 +36,19 @@ def test_the_first_calls_of_eight_threads_open_one_table():
         [sys.executable, "-c", FIRST_CALLS], capture_output=True, text=True, check=True
     )
     assert made.stdout == "1 {('the', 'ship', 'of', 'harbour')}\n"
+
+
+@cases(
+    ("text", "found"),
+    [
+        ("Children's teeth", ["child", "s", "tooth"]),
+        ("met,bought;thought.\tran\x1cwon", ["meet", "bui", "think", "run", "win"]),
+        ("was_felt, felt_", ["wa", "felt", "felt"]),
+        ("1st\x00went", ["1st", "go"]),
+        ("Grün was, café felt", ["grun", "be", "cafe", "feel"]),
+        ("", []),
+    ],
+)
+def test_words_are_read_in_their_base_form(text, found):
+    """In ASCII and in any other text, whatever stands between them; a name of code stays whole."""
+    assert tokens(text) == found

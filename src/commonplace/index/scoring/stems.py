@@ -5,6 +5,7 @@ Keeps one small table in memory for it; nothing of a journal ever lies there lon
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from functools import cache
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.text import name_parts, query_terms, words_text
 from commonplace.core.when.dates_in_text import days_named, with_days
-from commonplace.core.word_forms import base_forms
+from commonplace.core.word_forms import BASES, base_forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 
 _TABLE_LOCK = threading.Lock()
+# Of each ASCII character: itself in a word, else a blank.
+_SPACED = re.sub(r"\W", " ", "".join(map(chr, range(128))))
 
 
 class Stem(NamedTuple):
@@ -58,7 +61,12 @@ def folded_words(text: str) -> str:
     question's are. A question's terms have no case: they stay whole.
     """
     days = " ".join(day.unsaid for day in days_named(text))
-    return base_forms(f"{words_text(text)} {name_parts(text)} {days}".casefold())
+    folded = f"{words_text(text)} {name_parts(text)} {days}".casefold()
+    if not folded.isascii():
+        return base_forms(folded)
+    # The same words with blanks between them, which takes half the time.
+    words = folded.translate(_SPACED).split()
+    return " ".join(map(BASES.get, words, words))
 
 
 @cache

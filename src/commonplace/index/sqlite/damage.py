@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 
 from commonplace.db.queries import read_sql, split_statements
 from commonplace.db.sqlite import snapshot
-from commonplace.index.sqlite.docs import folded, read_tags
+from commonplace.index.sqlite.docs import folded, has_altered_docs
 
 if TYPE_CHECKING:
-    from commonplace.index.sqlite.docs import Facet, Queries
+    from commonplace.index.sqlite.docs import Queries
 
 MISREAD = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, ArithmeticError)
 """What a flipped bit makes of rows that SQLite took for whole: not every error is SQLite's own."""
 
-_DOCS_AT_ONCE = 500
 # All but SQLite's own tables and those of FTS5, which another SQLite may word otherwise.
 _OURS = """
 SELECT type, name, sql FROM sqlite_schema
@@ -41,7 +40,8 @@ def is_damaged(conn: sqlite3.Connection, sql: Queries) -> bool:
             or conn.execute(sql["count_altered_vectors"]).fetchone()[0] > 0
             or conn.execute(sql["count_orphan_vectors"]).fetchone()[0] > 0
             or _numbers_lag(conn, sql)
-            or _docs_differ(conn, sql)
+            or _headings_differ(conn, sql)
+            or has_altered_docs(conn, sql)
         )
 
 
@@ -65,17 +65,6 @@ def _numbers_lag(conn: sqlite3.Connection, sql: Queries) -> bool:
     return bool(conn.execute(sql["count_lagging_numbers"], given).fetchone()[0])
 
 
-def _docs_differ(conn: sqlite3.Connection, sql: Queries) -> bool:
-    for headings, kept in conn.execute(sql["list_folded"]):
-        if folded(json.loads(headings)) != kept:
-            return True
-    tags: dict[int, set[str]] = {}
-    for doc, tag in conn.execute(sql["list_tags"]):
-        tags.setdefault(doc, set()).add(tag)
-    ids = [row[0] for row in conn.execute(sql["list_ids"])]
-    facets: dict[int, Facet] = {}
-    for start in range(0, len(ids), _DOCS_AT_ONCE):
-        listed = read_tags(conn, sql, facets, ids[start : start + _DOCS_AT_ONCE])
-        if any(each != tags.pop(key, set()) for key, each in listed.items()):
-            return True
-    return bool(tags)
+def _headings_differ(conn: sqlite3.Connection, sql: Queries) -> bool:
+    listed = conn.execute(sql["list_folded"])
+    return any(folded(json.loads(headings)) != kept for headings, kept in listed)

@@ -35,9 +35,14 @@ _COLUMNS = (
     *("written_us", "turn", "blank", "text_hash", "length", "timed", "sum"),
 )
 _NAMED = {"id", "facet", "session", "sum"}
-_SUMMED = itemgetter(*[x for x in _COLUMNS if x not in _NAMED])
-_SUMMED_OF_ROW = itemgetter(*[n for n, x in enumerate(_COLUMNS) if x not in _NAMED])
-_SESSION, _TAGS = _COLUMNS.index("session"), _COLUMNS.index("tags")
+_SUMMED_NAMES = [x for x in _COLUMNS if x not in _NAMED]
+_SUMMED = itemgetter(*_SUMMED_NAMES)
+_SUMMED_OF_ROW = itemgetter(*map(_COLUMNS.index, _SUMMED_NAMES))
+_SESSION = _COLUMNS.index("session")
+_COUNT = len(_SUMMED_NAMES)
+_TAGS = _SUMMED_NAMES.index("tags")
+_APART = "\x1f"
+_SPELLED = _APART.join(["%s"] * _COUNT)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_NAMES = "[]"
@@ -87,7 +92,7 @@ def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
         "dated": well_formed(doc.dated),
         "covers": _listed(doc.covers),
     }
-    row["sum"] = sum_of(_SUMMED(row), facet, plain(doc.session))
+    row["sum"] = sum_of(_SUMMED(row), _words_of(facet), plain(doc.session))
     before = conn.execute(sql["find_doc"], row).fetchone()
     if before is None:
         row["id"] = _next_id(conn, sql, at_us)
@@ -112,6 +117,10 @@ def load_facets(
     """Add what is not known yet of the facets wanted."""
     if all(facet in facets or not facet for facet in wanted):
         return
+    _load_newer(conn, sql, facets)
+
+
+def _load_newer(conn: sqlite3.Connection, sql: Queries, facets: dict[int, Facet]) -> None:
     newer = conn.execute(sql["list_facets"], {"last": max(facets, default=0)})
     for number, journal, scope, kind, author, headings in newer:
         facets[number] = Facet(journal, scope, kind, author, tuple(json.loads(headings)))
@@ -129,12 +138,19 @@ def read_docs(
     return {row[0]: doc_of(row[:12], facet, _parse_list) for row, facet in rows}
 
 
-def read_tags(
-    conn: sqlite3.Connection, sql: Queries, facets: dict[int, Facet], ids: Iterable[int]
-) -> dict[int, frozenset[str]]:
-    """The tags of some docs as `doc_tags` has them. Takes and raises the same as `read_docs`."""
-    rows = _read_rows(conn, sql, facets, ids)
-    return {row[0]: _tag_set(row[_TAGS]) for row, _ in rows}
+def has_altered_docs(conn: sqlite3.Connection, sql: Queries) -> bool:
+    """Whether a doc is not as it was filed, or `doc_tags` has others than its own.
+
+    One pass in the order of the table, without making docs: 0.6 times as long as `read_docs`.
+    """
+    facets: dict[int, Facet] = {}
+    _load_newer(conn, sql, facets)
+    words = {number: _words_of(facet) for number, facet in facets.items()}
+    for row in conn.execute(sql["list_sums"]):
+        facet, session, kept, tags = row[_COUNT:]
+        if kept != sum_of(row[:_COUNT], words[facet], session) or not _agree(row[_TAGS], tags):
+            return True
+    return bool(conn.execute(sql["count_orphan_tags"]).fetchone()[0])
 
 
 def _read_rows(
@@ -145,16 +161,23 @@ def _read_rows(
     read = []
     for row in rows:
         facet = facets.get(row[2])
-        if facet is None or row[-1] != sum_of(_SUMMED_OF_ROW(row), facet, row[_SESSION]):
+        summed = _SUMMED_OF_ROW(row)
+        if facet is None or row[-1] != sum_of(summed, _words_of(facet), row[_SESSION]):
             raise Corrupted("A doc in the index is not as it was filed.", hint=REPAIR_HINT)
         read.append((row, facet))
     return read
 
 
-def sum_of(columns: Iterable[object], facet: Facet, session: str) -> int:
-    """The crc32 of all that a doc is, so that a bit that flipped on the disk is noticed."""
-    values = [*map(str, columns), *facet[:4], *facet.headings, session]
-    return zlib.crc32("\x1f".join(values).encode())
+def sum_of(columns: tuple[object, ...], words: str, session: str) -> int:
+    """The crc32 of all that a doc is, so that a bit that flipped on the disk is noticed.
+
+    words: Of its facet.
+    """
+    return zlib.crc32(f"{_SPELLED % columns}{_APART}{words}{_APART}{session}".encode())
+
+
+def _words_of(facet: Facet) -> str:
+    return _APART.join([*facet[:4], *facet.headings])
 
 
 def doc_of(row: Sequence[Any], facet: Facet, parse: Callable[[Any], tuple[str, ...]]) -> Doc:
@@ -261,8 +284,9 @@ def _listed(names: Sequence[str]) -> str:
 
 # Most docs have one of few lists: of 100,000 that were looked at for damage, this is a quarter.
 @lru_cache(maxsize=1024)
-def _tag_set(names: str) -> frozenset[str]:
-    return frozenset(map(plain, _parse_list(names)))
+def _agree(names: str, listed: str) -> bool:
+    """Whether the tags of a doc are those that are looked up; each as JSON."""
+    return set(map(plain, _parse_list(names))) == set(json.loads(listed))
 
 
 def _parse_list(names: str) -> tuple[str, ...]:

@@ -85,13 +85,18 @@ WHERE EXISTS (SELECT 1 FROM json_each(:words) AS w WHERE instr(d.text, w.value) 
 -- The texts that match.
 SELECT d.id, d.text FROM words JOIN docs AS d ON d.id = words.rowid WHERE words MATCH :match;
 
--- name: list_ids
--- The ids of all docs.
-SELECT id FROM docs;
+-- name: list_sums
+-- What the sum of each doc is made of, its facet and its session; the sum; its tags as looked up.
+SELECT
+    d.ref, d.at_us, d.stamp, d.tags, d.text, d.dated, d.covers, d.written_us, d.turn,
+    d.blank, d.text_hash, d.length, d.timed,
+    d.facet, coalesce(s.name, '') AS session, d.sum,
+    (SELECT json_group_array(tag) FROM doc_tags WHERE doc = d.id) AS looked_up
+FROM docs AS d LEFT JOIN sessions AS s ON s.id = d.session;
 
--- name: list_tags
--- Every tag of every doc, as they are looked up.
-SELECT doc, tag FROM doc_tags;
+-- name: count_orphan_tags
+-- Tags of docs that are gone.
+SELECT count(*) FROM doc_tags WHERE doc NOT IN (SELECT id FROM docs);
 
 -- name: list_folded
 -- The headings of each facet, and as they are compared.
