@@ -433,8 +433,11 @@ class PrivateJournal:
     def list_from_repository(self, root: Root) -> list[PrivateEntry]:
         """The entries of one root that are a repository's word, the latest names first.
 
-        Reads no other: that took `doctor` a third of its time over notes.
+        Reads no other: that took `doctor` a third of its time over notes. Where there can be none
+        it lists none either, a ninth.
         """
+        if self.words.are_own(root):
+            return []
         whose = self.words.asked()
         places = (
             place
