@@ -18,6 +18,7 @@ from commonplace.app.app import App
 from commonplace.app.process import ProcessContext
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import Unavailable
+from commonplace.core.files import make_folder
 from commonplace.core.owner_folders import make_owner_folder, parse_owner
 
 if TYPE_CHECKING:
@@ -175,6 +176,8 @@ def open_served(settings: Settings, owner: str, *, clock: Clock, shared: Process
     """The app of an owner other than the machine's; see `settings_of`."""
     own = settings_of(settings, owner, shared.folder_of(owner))
     make_owner_folder(settings.home / "users", owner)
+    if shared.serves_owners:
+        make_folder(shared.mark_of(owner))
     return App(own, user_home=None, clock=clock, shared=shared)
 
 

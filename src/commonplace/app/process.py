@@ -46,6 +46,9 @@ SERVED = "served"
 """The folder, in an owner's, of what depends on journals that are served to that owner alone."""
 
 
+_BY_SERVER = "by-server"
+
+
 class Closes(Protocol):
     """Something that is closed at the end."""
 
@@ -85,6 +88,10 @@ class ProcessContext:
         self.wiring = threading.RLock()
         self._opened: dict[str, Any] = {}
 
+    def is_served(self, owner: str) -> bool:
+        """Whether an owner has journals of their own, as all have but the machine's owner."""
+        return owner != self.settings.owner
+
     def folder_of(self, owner: str) -> Path:
         """What of an owner is only ours; there or not."""
         return self.settings.home / "users" / owner_folder(owner)
@@ -96,7 +103,11 @@ class ProcessContext:
         apart, even if their name was once the machine owner's.
         """
         folder = self.folder_of(owner)
-        return folder if owner == self.settings.owner else folder / SERVED
+        return folder / SERVED if self.is_served(owner) else folder
+
+    def mark_of(self, owner: str) -> Path:
+        """A folder that is there once a server, or the library, opened an owner as one of many."""
+        return self.folder_of(owner) / SERVED / _BY_SERVER
 
     def hidden_of(self, owner: str, clock: Clock) -> Hidden:
         """What gives the refs of an owner's entries in files that have expired: none is shown."""
@@ -126,7 +137,7 @@ class ProcessContext:
         None for who is served, and has journals of their own: all but the machine's owner.
         """
         users, own = self.settings.home / "users", owner_folder(owner)
-        if self.serves_owners and owner != self.settings.owner:
+        if self.is_served(owner):
             return []
         return sorted(each for each in users.glob("*") if each.name != own and each.is_dir())
 
@@ -134,7 +145,7 @@ class ProcessContext:
         """Which journals of an owner lie in the database that the settings name, if they do."""
         if self.settings.database.url is None:
             return ()
-        return OF_EVERYBODY if owner == self.settings.owner else IN_DATABASE
+        return IN_DATABASE if self.is_served(owner) else OF_EVERYBODY
 
     @property
     def common_journals(self) -> tuple[str, ...]:

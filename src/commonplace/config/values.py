@@ -108,10 +108,12 @@ def parse_text(value: object, origin: Origin) -> str:
 
 
 def parse_owner_name(value: object, origin: Origin) -> str:
-    """An owner."""
+    """The machine's owner, who is no space: what is written there names its author."""
     from commonplace.core.owner_folders import parse_owner
+    from commonplace.core.spaces import is_space, parse_user
 
-    return parse_owner(parse_text(value, origin))
+    owner = parse_owner(parse_text(value, origin))
+    return parse_user(owner) if is_space(owner) else owner  # which refuses it
 
 
 def parse_retention_text(value: object, origin: Origin) -> str:

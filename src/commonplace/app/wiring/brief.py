@@ -47,8 +47,10 @@ class BriefWiring:
     @locked_cached_property
     def _own(self) -> BriefKeeper:
         context = self._context
-        is_kept = not context.shared.serves_owners and context.settings.brief.tokens > 0
-        others = partial(context.shared.folders_of_others, context.settings.owner)
+        shared, owner = context.shared, context.settings.owner
+        has_sessions = not shared.serves_owners and not shared.is_served(owner)
+        is_kept = has_sessions and context.settings.brief.tokens > 0
+        others = partial(shared.folders_of_others, owner)
         return self._keeper(context.folder, self._journals if is_kept else (), others)
 
     def _keeper(

@@ -91,7 +91,7 @@ class ChronicleWiring:
 
         context, owner = self._context, self._context.settings.owner
         is_server = context.shared.serves_owners
-        if is_server and owner != context.shared.settings.owner:
+        if context.shared.is_served(owner):
             return author_here({"USER": owner}, hostname="", directory=None)
         here = None if is_server else context.settings.project or _working_folder()
         return author_here(os.environ, hostname=platform.node(), directory=here)

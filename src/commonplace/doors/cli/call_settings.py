@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commonplace.core.errors import CommonplaceError, Unavailable
+from commonplace.core.errors import CommonplaceError, Denied, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,10 +39,28 @@ def settings() -> Settings:
 
         read = read_settings(flags=given_flags(), cwd=cwd, home=home_folder())
         set_up_logging(read)
+        _refuse_served(read)
         ctx.meta[_SETTINGS] = read
         _settings_now.set(read)
     found: Settings = ctx.meta[_SETTINGS]
     return found
+
+
+def _refuse_served(read: Settings) -> None:
+    """Refuse the name of a user who is served from this home: that user has other journals.
+
+    Under it the machine user's private journal and log would stand beside that user's memory, and
+    what they are summed up as in that user's timeline. Raises: Denied.
+    """
+    from commonplace.app.process import ProcessContext
+
+    if ProcessContext(read).mark_of(read.owner).is_dir():
+        raise Denied(
+            f"{read.owner!r} ({read.origins['owner']}) is a user who is served from this home, and"
+            " is not this machine's own.",
+            hint="Set COMMONPLACE_OWNER to another name; `export --owner` and `forget --owner` open"
+            " a user's journals.",
+        )
 
 
 def working_folder() -> Path:

@@ -5,6 +5,7 @@ Never knows a journal: a command names the toolset it means.
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import click
 from commonplace.app import App
 from commonplace.app.app import WITHOUT_MEMORY
 from commonplace.core.clock import render_instant
-from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.former_texts import editing
 from commonplace.core.redact import noting_secrets
 from commonplace.core.values import Filter
@@ -73,6 +74,42 @@ def opened(
         app.settle(VECTORS_WAIT_S)
     finally:
         app.close()
+
+
+@contextmanager
+def opened_of(
+    owner: str | None, *, finishes: bool = True, may_be_new: bool = False
+) -> Iterator[App]:
+    """The app of this call's owner or of another one, as a server opens it; closed at the end.
+
+    Args:
+        owner: The other owner's name; None for this call's own.
+        finishes: Whether what a killed command was forgetting is forgotten first.
+        may_be_new: Whether an owner may be named who has no journals yet.
+    """
+    from commonplace.app.apps import Apps
+    from commonplace.core.owner_folders import parse_owner
+
+    with opened(finishes=finishes) as app:
+        if owner is None or parse_owner(owner) == app.settings.owner:
+            yield app
+            return
+        owner = parse_owner(owner)
+        # A database does not say who has a memory in it.
+        may_be_known = may_be_new or app.settings.database.url
+        if not may_be_known and not os.path.isdir(app.shared.folder_of(owner)):
+            raise NotFound(
+                f"Nothing is kept of the owner {owner!r}.",
+                hint="The folders in `users`, in Commonplace's home, are named after the owners.",
+            )
+        apps = Apps(app.settings, user_home=home_folder(), shared=app.shared)
+        try:
+            with apps.using(owner) as other:
+                if finishes:
+                    other.finish_forgetting()
+                yield other
+        finally:
+            apps.close()
 
 
 def _within() -> TimesWithin:

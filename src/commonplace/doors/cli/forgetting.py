@@ -15,7 +15,7 @@ from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.core.inherited import INHERITED
 from commonplace.core.values import Answer, Interval
 from commonplace.doors.cli.asking import confirm
-from commonplace.doors.cli.calls import check_journals, opened, time_of
+from commonplace.doors.cli.calls import check_journals, opened_of, time_of
 from commonplace.doors.cli.frame import FAILURE
 from commonplace.doors.cli.options import (
     NumberBetween,
@@ -82,6 +82,9 @@ _FILTERS = ("query", "when", "before", "project")
     help="Take it out of what replaced the entry too: all, or "
     f"{', '.join(INHERITED[:-1])} or {INHERITED[-1]}.",
 )
+@click.option(
+    "--owner", metavar="NAME", help="Forget entries of another owner: a user, or `space:NAME`."
+)
 @click.option("--dry-run", is_flag=True, help="Show what would go, and delete nothing.")
 @yes_option
 @json_option
@@ -110,13 +113,16 @@ def forget(
     --with-inherited takes it out, by the journal's own edit.
 
     An entry of the notebook is a commit: --rewrite-history rewrites every branch without it.
+
+    --owner takes the entries of a user who is served from this home or its database, or of a space,
+    and searches what that owner has here and there.
     """
     days, rewrites = filters.pop("keep_days"), filters.pop("rewrites")
-    inherited = filters.pop("with_inherited")
+    inherited, owner = filters.pop("with_inherited"), filters.pop("owner")
     if refs:
         filters["project"] = None
     _check_filters(refs, filters)
-    with opened(finishes=False) as app:
+    with opened_of(owner, finishes=False) as app:
         service = app.forgetting()
         chosen = _select(app, service, filters) if any(filters.values()) else ()
         if not refs and not chosen:
