@@ -54,7 +54,12 @@ class ServedWorld:
             prefix="/web",
             limits=self.limits,
             is_stopping=lambda: self.is_stopping,
+            **self.pages_more(),
         )
+
+    def pages_more(self):
+        """What its pages have that those of some servers have not."""
+        return {}
 
     def stranger(self):
         return TestClient(

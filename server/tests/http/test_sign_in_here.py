@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from server.tests.http.authorization_world import AuthorizationWorld, free_port,
 from server.tests.http.consenting import BACK, Kept, Person, signs_in
 from server.tests.http.document_server import ADDRESS as DOCUMENT
 from server.tests.http.document_server import DocumentServer, send_json
-from server.tests.http_world import HttpServer, token_for
+from server.tests.http_world import HttpServer, bearer, token_for
 from tests.doors.npm import MODULES, PROGRAMS, needs_npm
 from tests.doors.terminal import facts, run
 from tests.patience import PATIENCE_S
@@ -45,11 +46,13 @@ async def call(url, auth, tool, mode="auto", **arguments):
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_official_client_registers_and_is_let_in(server, mode):
-    """It is refused, finds the server itself, registers, and has its person's journals."""
+    """It is refused, finds the server itself, registers, and has its person's journals.
+
+    Until that person shuts it out on a page of theirs.
+    """
+    ann, kept = Person(token_for("ann")), Kept()
 
     async def scenario():
-        ann = Person(token_for("ann"))
-        kept = Kept()
         written = await call(
             server.url,
             signs_in(server.url, ann, kept=kept),
@@ -71,6 +74,15 @@ def test_the_official_client_registers_and_is_let_in(server, mode):
         ("bob", "", "valid"),
         ("bob", "a client", "valid"),
     ]
+    access = bearer(kept.tokens.access_token)
+    headers = {"origin": server.base}
+    with httpx2.Client(base_url=server.base, headers=headers, timeout=PATIENCE_S) as browser:
+        assert browser.get("/api/v1/openapi.json", headers=access).status_code == 200
+        browser.post("/web/enter", data={"key": ann.token})
+        page = browser.get("/web/programs").text
+        form = dict(re.findall(r'name="(csrf|id)" value="([^"]+)"', page))
+        assert browser.post("/web/programs/ended", data=form).status_code == 303
+        assert browser.get("/api/v1/openapi.json", headers=access).status_code == 401
 
 
 @pytest.fixture

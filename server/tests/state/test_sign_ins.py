@@ -80,6 +80,7 @@ class RecordLaws:
             records.put(record(key, until=NOW + timedelta(minutes=minutes)), most=2)
         left = sorted(x.key for x in records.list_records("client"))
         assert left == ["b", "bobs", "d"]
+        assert [x.key for x in records.list_records("client", "bob")] == ["bobs"]
         assert len(records.list_records("code")) == 1
 
     def test_one_that_is_removed_is_gone(self, fresh):

@@ -124,7 +124,7 @@ class Grants:
         record = Record(
             kind="code",
             key=digest_of(text),
-            group=_group_of(allowed),
+            group=group_of(allowed.owner, allowed.member),
             facts=facts,
             until=self._clock() + CODE_LASTS,
         )
@@ -161,7 +161,7 @@ class Grants:
             "refresh": digest_of(refresh),
             "access": {digest_of(issued.access): render_time(now + ACCESS_LASTS)},
         }
-        group = _group_of(allowed)
+        group = group_of(allowed.owner, allowed.member)
         grant = Record(kind="grant", key=made_id, group=group, facts=facts, until=until)
         if self._token_of(grant).state(now) != "valid":
             return None
@@ -254,6 +254,11 @@ class Grants:
             (self._token_of(x), parse_time(x.facts["used"]))
             for x in self.records.list_records("grant")
         ]
+
+    def list_valid(self, group: str) -> list[Record]:
+        """Those of one user, or of one member of a space, that let a client in now."""
+        found, now = self.records.list_records("grant", group), self._clock()
+        return [x for x in found if self._token_of(x).state(now) == "valid"]
 
     def revoke(self, grant_id: str) -> Token:
         """End a grant; may be called twice. Raises: NotFound."""
@@ -384,9 +389,9 @@ class TokensAndGrants:
         return self._used.get(token.id) if is_grant(token.id) else self._tokens.last_use(token)
 
 
-def _group_of(allowed: Allowed) -> str:
-    """Whose records push each other out: no member's those of another."""
-    return f"{allowed.owner}\n{allowed.member}" if allowed.member else allowed.owner
+def group_of(owner: str, member: str) -> str:
+    """Whose records push each other out, and who lists them: no member those of another."""
+    return f"{owner}\n{member}" if member else owner
 
 
 def is_grant(token_id: str) -> bool:

@@ -60,8 +60,8 @@ class KeepsRecords(Protocol):
         """Those with some keys, whose time is not over."""
         ...
 
-    def list_records(self, kind: Kind) -> list[Record]:
-        """All of a kind whose time is not over."""
+    def list_records(self, kind: Kind, group: str | None = None) -> list[Record]:
+        """All of a kind whose time is not over. group: those of one alone."""
         ...
 
     def put(self, record: Record, *, most: int) -> None:
@@ -100,9 +100,10 @@ class RecordFile:
         known = self._file.known()
         return self._current(known[kind, key] for key in keys if (kind, key) in known)
 
-    def list_records(self, kind: Kind) -> list[Record]:
+    def list_records(self, kind: Kind, group: str | None = None) -> list[Record]:
         """All of a kind; see `KeepsRecords`."""
-        return self._current(x for x in self._file.known().values() if x.kind == kind)
+        known = (x for x in self._file.known().values() if x.kind == kind)
+        return self._current(x for x in known if group in {None, x.group})
 
     def put(self, record: Record, *, most: int) -> None:
         """Keep a record; see `KeepsRecords`."""

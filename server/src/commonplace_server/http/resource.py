@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
+    from commonplace.doors.web.programs import KeepsPrograms
     from commonplace_server.http.issuer import Issuer
     from commonplace_server.tokens import ReadsTokens
 
@@ -75,9 +76,11 @@ class SignIn(NamedTuple):
         resource: Says where they sign in; None where they cannot.
         issuer: Reads the tokens of an identity provider; None where they sign in at none.
         authorization: Lets them sign in here; None where they cannot.
+        programs: Those that users have let in here; None where they cannot.
     """
 
     tokens: ReadsTokens
     resource: ProtectedResource | None = None
     issuer: Issuer | None = None
     authorization: LetsIn | None = None
+    programs: KeepsPrograms | None = None

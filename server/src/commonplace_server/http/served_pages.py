@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Denied
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from commonplace.doors.web.application import AnsweredPage
     from commonplace.doors.web.consent import AsksConsent
     from commonplace.doors.web.guard import KeepsVisitors, PageLimits
+    from commonplace.doors.web.programs import KeepsPrograms
     from commonplace_server.http.calls import ObservesCalls
     from commonplace_server.tokens import ReadsTokens, Token
 
@@ -105,6 +107,7 @@ def pages_for_tokens(
     observers: Sequence[ObservesCalls] = (),
     visitors: KeepsVisitors | None = None,
     consent: AsksConsent | None = None,
+    programs: KeepsPrograms | None = None,
 ) -> WebApplication:
     """The ASGI application of the pages below a prefix.
 
@@ -121,20 +124,8 @@ def pages_for_tokens(
         observers: Learn of each page that was answered.
         visitors: The browsers that all servers of a database know; None for those of this one.
         consent: Asks who is let in for programs of others; None where none can sign in here.
+        programs: Those that users have let in, likewise.
     """
-
-    def answered(page: AnsweredPage) -> None:
-        over = FinishedCall(
-            owner=page.visitor.owner,
-            token_id=page.visitor.token_id,
-            tool=f"page {page.name}",
-            outcome=str(page.status) if page.has_failed else OK,
-            seconds=page.seconds,
-            refs=lambda: page.refs,
-        )
-        for observe in observers:
-            observe(over)
-
     return WebApplication(
         apps=apps,
         entrance=TokenEntrance(tokens, may_write=may_write, clock=clock),
@@ -145,7 +136,22 @@ def pages_for_tokens(
         prefix=prefix,
         limits=limits,
         is_stopping=is_stopping,
-        answered=answered,
+        answered=partial(_note, observers),
         visitors=visitors,
         consent=consent,
+        programs=programs,
     )
+
+
+def _note(observers: Sequence[ObservesCalls], page: AnsweredPage) -> None:
+    """Tell the observers of a page that was answered."""
+    over = FinishedCall(
+        owner=page.visitor.owner,
+        token_id=page.visitor.token_id,
+        tool=f"page {page.name}",
+        outcome=str(page.status) if page.has_failed else OK,
+        seconds=page.seconds,
+        refs=lambda: page.refs,
+    )
+    for observe in observers:
+        observe(over)

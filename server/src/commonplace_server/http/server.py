@@ -290,6 +290,7 @@ class HttpDoor:
                         observers=self._observers,
                         visitors=self._visitors,
                         consent=self._sign_in.authorization,
+                        programs=self._sign_in.programs,
                     )
                 )
             await made[0](scope, receive, send)

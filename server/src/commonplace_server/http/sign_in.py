@@ -74,6 +74,7 @@ def _at_this_server(
         )
     from commonplace_server.grants.documents import ClientDocuments, DocumentFetcher
     from commonplace_server.grants.grants import GrantedTokens, Grants
+    from commonplace_server.grants.programs import Programs
     from commonplace_server.mcp.authorization import AuthorizationServer
 
     grants = Grants(records, tokens, clock=utc_now)
@@ -90,6 +91,7 @@ def _at_this_server(
             clock=utc_now,
         ),
         tokens=GrantedTokens(tokens, grants),
+        programs=Programs(grants),
     )
 
 

@@ -44,9 +44,11 @@ class RecordDatabase:
         """Those with some keys; see `KeepsRecords`."""
         return self._ask("of_keys", kind=kind, keys=Texts(keys))
 
-    def list_records(self, kind: Kind) -> list[Record]:
+    def list_records(self, kind: Kind, group: str | None = None) -> list[Record]:
         """All of a kind; see `KeepsRecords`."""
-        return self._ask("of_kind", kind=kind)
+        if group is None:
+            return self._ask("of_kind", kind=kind)
+        return self._ask("of_group", kind=kind, group=group)
 
     def put(self, record: Record, *, most: int) -> None:
         """Keep a record; see `KeepsRecords`."""

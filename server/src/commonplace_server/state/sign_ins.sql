@@ -9,6 +9,11 @@ WHERE kind = %(kind)s AND key = ANY (%(keys)s::text[]) AND until > %(now)s;
 -- All of a kind.
 SELECT kind, key, user_id, facts, until, version FROM cp_sign_ins WHERE kind = %(kind)s AND until > %(now)s;
 
+-- name: of_group
+-- Those of a kind and a group.
+SELECT kind, key, user_id, facts, until, version FROM cp_sign_ins
+WHERE kind = %(kind)s AND user_id = %(group)s AND until > %(now)s;
+
 -- name: put
 -- Keeps a record, in place of one with its key.
 INSERT INTO cp_sign_ins (kind, key, user_id, facts, until)

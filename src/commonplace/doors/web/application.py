@@ -48,7 +48,7 @@ from commonplace.doors.web.guard import (
     left_out_of,
 )
 from commonplace.doors.web.render import STATIC, render
-from commonplace.doors.web.table import PAGES, PageRow, row_of
+from commonplace.doors.web.table import OF_PROGRAMS, PAGES, PageRow, row_of
 from commonplace.doors.web.updates import LiveMarks
 from commonplace.doors.web.visit import Address, Download, Redirect, Visit, Visitor, WebPage
 
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from commonplace.doors.owner_apps import OwnerApps
     from commonplace.doors.web.consent import AsksConsent
     from commonplace.doors.web.guard import Entrance, KeepsVisitors, Rates
+    from commonplace.doors.web.programs import KeepsPrograms
 
 _log = logging.getLogger(__name__)
 
@@ -151,6 +152,7 @@ class WebApplication:
         answered: Called with each page that was answered, in the thread that made it.
         visitors: Who was let in; None for browsers of this process alone.
         consent: Asks who is let in for programs of others; None where none can sign in here.
+        programs: Those that users have let in, likewise.
     """
 
     _asking: anyio.CapacityLimiter | None = None
@@ -171,8 +173,11 @@ class WebApplication:
         answered: Callable[[AnsweredPage], None] = lambda _page: None,
         visitors: KeepsVisitors | None = None,
         consent: AsksConsent | None = None,
+        programs: KeepsPrograms | None = None,
     ) -> None:
         self._consent = consent
+        self._programs = programs
+        self._rows = PAGES if programs is None else (*PAGES, *OF_PROGRAMS)
         self._apps = apps
         self._entrance = entrance
         self._knows_host = knows_host
@@ -207,7 +212,7 @@ class WebApplication:
                 Route(row.path, self._endpoint(row), methods=["POST"])
                 if row.writes
                 else Route(row.path, self._or_head(self._endpoint(row)), methods=["GET"])
-                for row in PAGES
+                for row in self._rows
             ),
         ]
         if self._consent is not None:
@@ -315,7 +320,7 @@ class WebApplication:
         try:
             form = visitor.names_behind(await self._form(request)) if row.writes else {}
             if row.writes:
-                check_form(visitor, form.get("csrf", [""])[-1])
+                check_form(row, visitor, form.get("csrf", [""])[-1])
                 # The form may have taken its time.
                 if not await self._asked(partial(self._entrance.still_admits, visitor)):
                     return self._show_entrance(401)
@@ -352,11 +357,10 @@ class WebApplication:
         self, row: PageRow, visitor: Visitor, request: Request, form: Mapping[str, Sequence[str]]
     ) -> Response:
         """Make one page, in a thread."""
-        with ExitStack() as held:
+        with ExitStack() as held, at_work(visitor.member):
             held.enter_context(screening(visitor.screen(self._screen)))
             try:
                 app = held.enter_context(self._apps.using(visitor.owner))
-                held.enter_context(at_work(visitor.member))
                 if request.method == "POST":
                     app.sweep_expired()
                 else:
@@ -370,6 +374,7 @@ class WebApplication:
                     query=visitor.names_behind(parse_qs(request.url.query, keep_blank_values=True)),
                     form=form,
                     url=self.url,
+                    programs=self._programs,
                     is_read=request.headers.get("sec-fetch-dest") != "empty",
                 )
                 check_place(row, visit)
@@ -378,8 +383,7 @@ class WebApplication:
                 visitor.notes += left_out.notes
                 if isinstance(made, Redirect):
                     visitor.notes[:0] = made.notes
-                    is_refused = made.offer and made.offer.page == "delete"
-                    visitor.offer = None if is_refused and not visitor.may_delete else made.offer
+                    visitor.offer = made.offer
                     return RedirectResponse(made.to, status_code=303)
                 if isinstance(made, Download):
                     return _download(made)
@@ -419,7 +423,7 @@ class WebApplication:
     def _listed(self, visitor: Visitor | None) -> list[PageRow]:
         """The pages that the navigation lists; for a space none of a journal without authors."""
         left_out = left_out_of(visitor)
-        listed = [x for x in PAGES if x.title and x.name not in left_out]
+        listed = [x for x in self._rows if x.title and x.name not in left_out]
         return [x for x in listed if self._shows_paths or not x.is_machines]
 
     def _error(self, error: CommonplaceError | None, visitor: Visitor | None) -> Response:

@@ -19,6 +19,7 @@ class PageRow(NamedTuple):
         title: What the navigation calls it; empty for what is not listed there.
         group: Which of the groups of the navigation it stands in.
         writes: Whether it is asked by POST and changes something; else it is asked by GET.
+        is_readers: Whether who may only read may do it too.
         is_machines: Whether it is about the machine, so that no served user sees or changes it.
     """
 
@@ -28,6 +29,7 @@ class PageRow(NamedTuple):
     title: str = ""
     group: int = 0
     writes: bool = False
+    is_readers: bool = False
     is_machines: bool = False
 
 
@@ -78,8 +80,15 @@ PAGES: tuple[PageRow, ...] = (
     PageRow("forget", "/entry/forgotten", f"{_PAGES}.forgetting:forget", writes=True),
 )
 
+OF_PROGRAMS: tuple[PageRow, ...] = (
+    PageRow("programs", "/programs", f"{_PAGES}.programs:programs", "Programs", 2),
+    PageRow(
+        "end_program", "/programs/ended", f"{_PAGES}.programs:end", writes=True, is_readers=True
+    ),
+)
+"""The pages that are there where programs of others sign in."""
 
-_ROWS = {row.name: row for row in PAGES}
+_ROWS = {row.name: row for row in (*PAGES, *OF_PROGRAMS)}
 
 
 def row_of(name: str) -> PageRow:

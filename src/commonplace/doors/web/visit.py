@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.core.redact import Screen
     from commonplace.core.values import Interval
+    from commonplace.doors.web.programs import KeepsPrograms
 
 
 TEXT = "text"
@@ -51,14 +52,6 @@ class UndoOffer(Struct, frozen=True, kw_only=True):
 
     page: str
     fields: Mapping[str, str]
-
-
-def offer_to_delete(written: Mapping[str, str]) -> UndoOffer | None:
-    """What takes back an entry that was written, of its version by its ref; None for several."""
-    if len(written) != 1:
-        return None
-    ((ref, version),) = written.items()
-    return UndoOffer(page="delete", fields={"ref": ref, "version": version})
 
 
 class Visitor(Struct, kw_only=True):
@@ -124,6 +117,17 @@ class Visitor(Struct, kw_only=True):
         }
 
 
+def offer_to_delete(visitor: Visitor, written: Mapping[str, str]) -> UndoOffer | None:
+    """What takes back an entry that was written, of its version by its ref.
+
+    None for several, and for who may delete nothing.
+    """
+    if len(written) != 1 or not visitor.may_delete:
+        return None
+    ((ref, version),) = written.items()
+    return UndoOffer(page="delete", fields={"ref": ref, "version": version})
+
+
 class Visit(Struct, frozen=True, kw_only=True):
     """One request for a page.
 
@@ -132,6 +136,7 @@ class Visit(Struct, frozen=True, kw_only=True):
         query: What follows `?`, every value of a name, in order.
         form: What a form sent, likewise; empty unless the page writes.
         url: The address of a page: its name, then what it is given.
+        programs: Those of others that sign in here; None where none can.
         is_read: Whether a person reads the page; else a script asks for it, and takes a part of it.
     """
 
@@ -142,6 +147,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     query: Mapping[str, Sequence[str]]
     form: Mapping[str, Sequence[str]]
     url: Callable[..., str]
+    programs: KeepsPrograms | None = None
     is_read: bool = True
 
     @property

@@ -135,7 +135,7 @@ def finish(visit: Visit) -> Redirect:
     return Redirect(
         to=visit.url("home"),
         notes=(f"Done: {opening(visit.shown(what), 80)}",),
-        offer=offer_to_delete(answer.written),
+        offer=offer_to_delete(visit.visitor, answer.written),
     )
 
 

@@ -88,7 +88,7 @@ def write(visit: Visit) -> Redirect | WebPage:
         notes.append(f"What was in the box could not be cleared: {why}")
     visit.app.seen_marks.keep_written(answer.written, visit.app.clock())  # its writer has seen it
     said = kind.done.format(opening(visit.shown(text), _SAID))
-    return Redirect(to=visit.url("home"), notes=(said, *notes), offer=_offer(answer, kind))
+    return Redirect(to=visit.url("home"), notes=(said, *notes), offer=_offer(visit, answer, kind))
 
 
 def _question(typed: DraftText) -> str:
@@ -144,9 +144,9 @@ def _write(visit: Visit, kind: WrittenKind, text: str, typed: DraftText) -> Answ
     return visit.app.toolset(kind.toolset).tool(kind.tool).call(given)
 
 
-def _offer(answer: Answer, kind: WrittenKind) -> UndoOffer | None:
+def _offer(visit: Visit, answer: Answer, kind: WrittenKind) -> UndoOffer | None:
     """What takes it back, where one entry was written and its journal deletes."""
-    return None if kind.toolset == "notebook" else offer_to_delete(answer.written)
+    return None if kind.toolset == "notebook" else offer_to_delete(visit.visitor, answer.written)
 
 
 def _typed(visit: Visit) -> DraftText:
