@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import gc
 import os
 import pathlib
 import re
@@ -200,6 +201,17 @@ def pytest_configure(config):
         _use_memory_disk()
     tempfile.tempdir = None
     databases.begin_run(config)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection():
+    """Nothing that is collected goes before the end: Python need not look for it, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @functools.cache
