@@ -7,8 +7,6 @@ import os
 import queue
 import re
 import signal
-import subprocess
-import sys
 import threading
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from tests.doors.forked import forked_commands
 from tests.patience import PATIENCE_S
 
 from commonplace.config.settings import read_settings
@@ -34,22 +33,27 @@ BOTH = {"accept": "application/json, text/event-stream"}
 
 
 class HttpServer:
-    """`commonplace serve` on a free port of 127.0.0.1, with its own home."""
+    """`commonplace serve` on a free port of 127.0.0.1, with its own home.
+
+    Forked off a process that has imported all that it imports, which is most of what a start costs:
+    `tests/proof/test_ctrl_c.py` has it started as a person does.
+    """
 
     def __init__(self, *flags: str, http: str = "127.0.0.1:0", **env: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "commonplace", "serve", "--http", http, *flags],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **env},
-        )
+        (self._out, out), (self._err, err) = os.pipe(), os.pipe()
+        with open(os.devnull, "rb") as nothing:
+            self.process = forked_commands().start(
+                *("serve", "--http", http, *flags),
+                streams=(nothing.fileno(), out, err),
+                env={**os.environ, **env},
+            )
+        for each in (out, err):
+            os.close(each)
         self._lines: queue.Queue[str] = queue.Queue()
         self._errors: list[str] = []
-        threading.Thread(target=self._read, daemon=True).start()
-        self._reader = threading.Thread(target=self._read_errors, daemon=True)
-        self._reader.start()
+        self._readers = [threading.Thread(target=x) for x in (self._read, self._read_errors)]
+        for each in self._readers:
+            each.start()
         self.url = ""
         line = self._lines.get(timeout=PATIENCE_S)
         found = re.fullmatch(r"Serving on (http://\S+)\n", line)
@@ -57,19 +61,20 @@ class HttpServer:
             self.url = found[1]
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._lines.put(line)
+        with open(self._out, encoding="utf-8") as lines:
+            for line in lines:
+                self._lines.put(line)
         self._lines.put("")
 
     def _read_errors(self) -> None:
-        assert self.process.stderr is not None
-        self._errors += self.process.stderr
+        with open(self._err, encoding="utf-8") as lines:
+            self._errors += lines
 
     @property
     def log(self) -> str:
         """All of stderr, once the process has ended."""
-        self._reader.join(PATIENCE_S)
+        for each in self._readers:
+            each.join(PATIENCE_S)
         return "".join(self._errors)
 
     @property
@@ -91,14 +96,10 @@ class HttpServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
+        self.process.kill()
         self.process.wait()
-        self._reader.join(PATIENCE_S)
-        for stream in (self.process.stdout, self.process.stderr):
-            assert stream is not None
-            with contextlib.suppress(BrokenPipeError):
-                stream.close()
+        for each in self._readers:
+            each.join(PATIENCE_S)
 
 
 def home() -> Path:

@@ -13,10 +13,12 @@ import importlib
 import json
 import os
 import pkgutil
+import select
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -43,6 +45,40 @@ time.time = lambda: seconds() + ahead().total_seconds()
 """Python that has the clock run as many days ahead as `DAYS_AHEAD` of the environment says."""
 
 
+class ForkedCommand:
+    """One of them, which runs: as much of `subprocess.Popen` as tests use."""
+
+    def __init__(self, status: int) -> None:
+        self._status = open(status, "rb", buffering=0)  # noqa: SIM115  until its end
+        self.pid = int(self._status.readline())
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """The code that it ended with; None while it runs."""
+        with suppress(subprocess.TimeoutExpired):
+            return self.wait(0)
+        return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The code that it ended with; negative where a signal ended it."""
+        if self.returncode is None:
+            if not select.select([self._status], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("commonplace", timeout or 0)
+            with self._status:
+                self.returncode = int(self._status.readline())
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError):  # it ends just now
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Have it end at once."""
+        self.send_signal(signal.SIGKILL)
+
+
 class ForkedCommands:
     """Where the commands come from. Close it.
 
@@ -67,8 +103,8 @@ class ForkedCommands:
         streams: tuple[int, int, int],
         env: Mapping[str, str],
         leads: bool = False,
-    ) -> None:
-        """Begin a command in this folder; `code` waits for its end.
+    ) -> ForkedCommand:
+        """Begin a command in this folder.
 
         Args:
             words: What stands behind `commonplace`.
@@ -77,26 +113,24 @@ class ForkedCommands:
             leads: Whether it begins a session of its own.
         """
         asked = {"words": [*map(str, words)], "env": {**env}, "cwd": os.getcwd(), "leads": leads}
-        socket.send_fds(self._ours, [json.dumps(asked).encode()], streams)
-
-    def code(self) -> int:
-        """The code that the command ended with."""
-        return int(self._ours.recv(_MOST))
+        reading, writing = os.pipe()
+        socket.send_fds(self._ours, [json.dumps(asked).encode()], (*streams, writing))
+        os.close(writing)
+        return ForkedCommand(reading)
 
     def run(self, *words: object, env: Mapping[str, str] | None = None) -> tuple[int, str]:
         """Run a command without a terminal; its code, and what it printed on either stream."""
         reading, writing = os.pipe()
         with open(os.devnull, "rb") as nothing:
-            self.start(
-                *words, streams=(nothing.fileno(), writing, writing), env=env or {**os.environ}
-            )
+            streams = (nothing.fileno(), writing, writing)
+            command = self.start(*words, streams=streams, env=env or {**os.environ})
         os.close(writing)
         with open(reading, "rb") as output:
             printed = output.read()
-        return self.code(), printed.decode()
+        return command.wait(), printed.decode()
 
     def close(self) -> None:
-        """End the process that the others come from."""
+        """End the process that the others come from, and those that run still."""
         self._ours.close()
         self._process.wait()
 
@@ -109,33 +143,69 @@ def forked_commands() -> ForkedCommands:
     return made
 
 
-def import_all() -> None:
+def import_all(*packages: str) -> None:
     """Import what commands import when they are called; children copy none of it to look at it."""
-    import commonplace
-
     for name in HEAVY.split():
         importlib.import_module(name)
-    for found in pkgutil.walk_packages(commonplace.__path__, "commonplace."):
-        with suppress(ImportError):  # of another system
-            importlib.import_module(found.name)
+    for package in ("commonplace", *packages):
+        path = importlib.import_module(package).__path__
+        for found in pkgutil.walk_packages(path, f"{package}."):
+            with suppress(ImportError):  # of another system
+                importlib.import_module(found.name)
     gc.freeze()
 
 
 def serve(number: int) -> None:
-    """Fork commands off until nobody asks any more."""
-    import_all()
+    """Fork commands off until nobody asks any more; those that run then are killed."""
+    import_all("commonplace_server")
+    ends: dict[int, int] = {}
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
     with socket.socket(fileno=number) as asked:
         while True:
-            said, streams, _, _ = socket.recv_fds(asked, _MOST, 3)
+            ready, _, _ = select.select([asked, reading], [], [])
+            if reading in ready:
+                os.read(reading, 4096)
+                _tell_ends(ends)
+            if asked not in ready:
+                continue
+            said, passed, _, _ = socket.recv_fds(asked, _MOST, 4)
             if not said:
-                return
+                break
+            *streams, status = passed
             child = os.fork()
             if not child:
-                asked.close()
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for each in (number, reading, writing, status, *ends.values()):
+                    os.close(each)
                 _become(json.loads(said), streams)
             for each in streams:
                 os.close(each)
-            asked.send(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])).encode())
+            ends[child] = status
+            _tell(status, child)
+    for child in ends:
+        os.kill(child, signal.SIGKILL)
+    for child in ends:
+        os.waitpid(child, 0)
+
+
+def _tell(status: int, number: int) -> None:
+    with suppress(BrokenPipeError):  # nobody waits for it
+        os.write(status, f"{number}\n".encode())
+
+
+def _tell_ends(ends: dict[int, int]) -> None:
+    """Tell of each child that has ended what it ended with."""
+    while ends:
+        child, how = os.waitpid(-1, os.WNOHANG)
+        if not child:
+            return
+        status = ends.pop(child)
+        _tell(status, os.waitstatus_to_exitcode(how))
+        os.close(status)
 
 
 def _become(asked: dict, streams: list[int]) -> NoReturn:
@@ -161,6 +231,7 @@ def _become(asked: dict, streams: list[int]) -> NoReturn:
         os.environ.clear()
         os.environ.update(asked["env"])
         time.tzset()
+        tempfile.tempdir = None
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.argv = ["commonplace", *asked["words"]]
         main()

@@ -107,11 +107,11 @@ class Terminal:
         reading, writing = os.pipe()
         streams = (self._terminal, writing if out else self._terminal, self._terminal)
         environ = {**os.environ, **(env or {})}
-        self._commands.start(*words, streams=streams, env=environ, leads=anew)
+        command = self._commands.start(*words, streams=streams, env=environ, leads=anew)
         os.close(writing)
         with open(reading, "rb") as printed:
             said = printed.read()
-        self.code = self._commands.code()
+        self.code = command.wait()
         return said
 
     def shown(self):
