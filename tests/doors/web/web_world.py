@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import html
 import re
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
+from anyio.from_thread import start_blocking_portal
 from starlette.testclient import TestClient
 from tests.patience import until
 
@@ -43,10 +45,15 @@ class WebWorld:
             clock=self.clock,
             screen=self.app.shared.screen,
         )
+        self._running = ExitStack()
+        # One loop for all requests, as a server has: a browser of its own would start one for each.
+        self._loop = self._running.enter_context(start_blocking_portal())
 
     def stranger(self, **headers):
         """A browser that was not let in."""
-        return TestClient(self.pages, base_url=ADDRESS, headers=headers, follow_redirects=False)
+        made = TestClient(self.pages, base_url=ADDRESS, headers=headers, follow_redirects=False)
+        made.portal = self._loop
+        return made
 
     def browser(self):
         """A browser that opened the link."""
@@ -60,6 +67,7 @@ class WebWorld:
         return self.app.toolset(toolset).tool(tool).call(arguments)
 
     def close(self):
+        self._running.close()
         self.app.close()
 
 
