@@ -17,11 +17,6 @@ from tests.proof.disk import Disk
 from commonplace.verbs.backup.reading import open_backup
 
 SECRET = "the spare key of the old bakery lies under the third blue flower pot"
-STRIDES = [
-    140,
-    pytest.param(131, marks=pytest.mark.long),
-    pytest.param(5, marks=pytest.mark.whole),
-]
 FAULTS = [
     ("ENOSPC", 211),
     pytest.param(("EIO", 173), marks=pytest.mark.long),
@@ -317,8 +312,14 @@ class ForgetAll(ForgetHistory):
 CASES = [Export, ExportZip, Backup, Restore, Import, Forget, ForgetHistory]
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("stride", STRIDES)
+@pytest.mark.parametrize(
+    ("stride", "case"),
+    [
+        *((140, case) for case in (Backup, Restore, Forget)),
+        *(pytest.param(131, case, marks=pytest.mark.long) for case in CASES),
+        *(pytest.param(5, case, marks=pytest.mark.whole) for case in CASES),
+    ],
+)
 def test_a_death_at_each_step(disk, made, counted, case, stride):
     """Killed with all that it started, before each step on the disk in turn."""
     nth, dead = first_of(stride), 0

@@ -12,11 +12,14 @@ from tests.importable import KINDS, command_of
 DIARY = "".join(f"[2024-05-0{n} 09:30] Day {n}\nAt the harbour.\n\n" for n in (1, 2, 3))
 
 
-@pytest.mark.parametrize("into", ["private", "timeline"])
-@pytest.mark.parametrize(
-    "stride",
-    [13, pytest.param(7, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.whole)],
-)
+def sampled(kinds, always, stride, closer):
+    """Each kind with a stride: those of `always` in every run, and all of them closer when long."""
+    often = [(kind, stride) for kind in kinds if kind in always]
+    marked = ((closer, pytest.mark.long), (1, pytest.mark.whole))
+    return often + [pytest.param(k, n, marks=mark) for k in kinds for n, mark in marked]
+
+
+@pytest.mark.parametrize(("into", "stride"), sampled(["private", "timeline"], {"private"}, 13, 7))
 def test_a_death_at_each_step_of_an_import(world, shared_commands, shared_faults, into, stride):
     """Killed before each step in turn, each time with a diary of other days."""
     diary = world.folder / "journal.txt"
@@ -45,10 +48,8 @@ def test_a_death_at_each_step_of_an_import(world, shared_commands, shared_faults
     assert world.problems() == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "stride",
-    [71, pytest.param(17, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.whole)],
+    ("kind", "stride"), sampled(KINDS, {"timeline", "chronicle", "export"}, 71, 17)
 )
 def test_a_death_at_each_step_of_an_import_or_its_undo(
     world, shared_commands, shared_faults, kind, stride

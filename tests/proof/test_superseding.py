@@ -71,7 +71,6 @@ def test_of_processes_that_supersede_one_entry_at_once_one_does(
     ("journal", "stride"),
     [
         ("private", 11),
-        ("notebook", 11),
         *(pytest.param(journal, 9, marks=pytest.mark.long) for journal in JOURNALS),
         *(pytest.param(journal, 1, marks=pytest.mark.whole) for journal in JOURNALS),
     ],
