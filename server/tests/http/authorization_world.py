@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import random
 import re
 import socket
 import threading
 import urllib.parse
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import httpx2
 import pytest
@@ -256,10 +257,15 @@ def client(world):
 
 
 def free_port():
-    """A port that nothing listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+    """A port that nothing listens on, of those that the system hands to nobody who names none.
+
+    Else a connection of another test may have it before it is listened on.
+    """
+    for port in random.SystemRandom().sample(range(20_000, 32_000), 100):
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("of a hundred ports none was free")
 
 
 @contextmanager
