@@ -16,15 +16,14 @@ from server.tests.proof.pgbouncer import PgBouncer
 from tests.patience import until
 
 from commonplace.config.settings import parse_setting
+from commonplace.timeline import Timeline
+from commonplace_testing import ReadySlot
 
 pytestmark = pytest.mark.long
 
 SEED = 20261128
 FLAGS = ("--toolsets", TOOLSETS)
 WORDS = tuple("quokka gate tide harbour ferry lantern rope anchor mist pier gull chart".split())
-ROLLS_UP_S = 0.5
-"""A call that took no longer left nothing due."""
-
 HELD_S = 1.0
 """Within that time a revocation holds everywhere: the promise itself."""
 
@@ -125,8 +124,9 @@ def amended(a, b, row, ref, word):
 class Player:
     """A user who makes random calls; what is told depends on nothing but the seed."""
 
-    def __init__(self, caller, owner, seed):
+    def __init__(self, caller, owner, seed, timeline):
         self._caller = caller
+        self._timeline = timeline
         self._owner = owner
         self._chance = random.Random(f"{SEED} {seed}")
         writes = {row.name: [*filter(_has_own_time, row.writes)] for row in ROWS}
@@ -143,22 +143,11 @@ class Player:
         told = self._caller.call(tool, arguments)
         assert told.status in {200, 400, 404, 409}, (tool, arguments, told)
         wrote = {each[0] for each in row.writes} | {"amend"}
-        if told.is_done and tool in wrote and told.ref:
-            self._refs.append(told.ref)
-        if tool in wrote and (row.name == "timeline" or "timeline:" in str(arguments)):
-            self._roll_up()
+        if told.is_done and tool in wrote:
+            self._refs += [told.ref] if told.ref else []
+            # A call of the timeline sums up for half a second at the most: how much is chance.
+            self._timeline.roll_up()
         return tool, self._naming.plain(told).replace(self._owner, "OWNER")
-
-    def _roll_up(self):
-        """Have all be rolled up that is due; the calls of a busy machine leave some to the next.
-
-        Each rolls up one period at least, and one write makes no more due than there are turns.
-        """
-        for _ in range(20):
-            began = time.monotonic()
-            self._caller.done(("timeline_range", {"when": "2025", "limit": 1}))
-            if time.monotonic() - began < ROLLS_UP_S:
-                return
 
     def _next(self, row):
         chance = self._chance
@@ -199,9 +188,15 @@ def _has_own_time(write):
 def players(base, users):
     """Some users of what answers there."""
     with ExitStack() as held:
-        callers = [held.enter_context(Caller(base, token_of(user))) for user in users]
-        pairs = enumerate(zip(callers, users, strict=True))
-        yield [Player(caller, user, seed) for seed, (caller, user) in pairs]
+        yield [
+            Player(
+                held.enter_context(Caller(base, token_of(user))),
+                user,
+                seed,
+                held.enter_context(Timeline(user, encoder=ReadySlot(None))),
+            )
+            for seed, user in enumerate(users)
+        ]
 
 
 @pytest.mark.parametrize("calls", [300, pytest.param(10_000, marks=pytest.mark.whole)])
