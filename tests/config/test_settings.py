@@ -102,6 +102,8 @@ VALUES = {
     "serve.sign_in": ["true", "false", "true", "false"],
     "serve.audience": ["a", "b", "c", "d"],
     "serve.owner_claim": ["sub", "email", "name", "upn"],
+    "serve.groups_claim": ["groups", "roles", "cognito:groups", "wids"],
+    "serve.spaces": ["a:read=b", "a:write=b c", "a b:admin=/c", "a:read=b:write=c"],
     "serve.per_second": ["1", "2", "3", "4.5"],
     "serve.at_once": ["1", "2", "3", "4"],
     "serve.drain_seconds": ["0", "2", "3", "4.5"],
@@ -172,7 +174,7 @@ def test_the_order_of_origins(key, home, project):
     def expected(text, base):
         if key == "toolsets":
             return KNOWN if text == "all" else (text,)
-        if key in {"timeline.feed", "brief.parts", "secrets.own"}:
+        if key in {"timeline.feed", "brief.parts", "secrets.own", "serve.spaces"}:
             return (text,)
         if key == "timezone":
             return ZoneInfo(text)
@@ -383,6 +385,9 @@ def test_booleans_in_the_environment(home, project, text, value):
         ("COMMONPLACE_LOG", "a\tb", "control character"),
         ("COMMONPLACE_PROJECT", "gone", "no folder"),
         ("COMMONPLACE_PROJECT", "x" * 300, "no folder"),
+        ("COMMONPLACE_SERVE_SPACES", "team:write=x,team:writes=x", "'team:writes=x' says no role"),
+        ("COMMONPLACE_SERVE_SPACES", "team:write= ", "says no role of a group"),
+        ("COMMONPLACE_SERVE_SPACES", " :read=x", "says no role of a group"),
         ("COMMONPLACE_ONWER", "ann", "Did you mean COMMONPLACE_OWNER"),
         ("COMMONPLACE_QQQQ", "", "environment variable COMMONPLACE_QQQQ"),
     ],

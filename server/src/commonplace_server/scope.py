@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from commonplace.core.errors import Invalid
+from commonplace.core.spaces import parse_space
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +36,15 @@ REGISTER = "/register"
 REVOKE = "/revoke"
 AUTHORIZATION = (METADATA, TOKENS, REGISTER, REVOKE)
 """Where clients find out how to sign in here, register, and are given tokens."""
+
+
+def space_asked(scope: Mapping[str, Any]) -> str:
+    """The space that the address of a request names, `?space=team`; else empty. Raises: Invalid."""
+    asked = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+    named = asked.get("space", [])
+    if len(named) > 1:
+        raise Invalid("The address names a space twice.", hint="Name one: ?space=team.")
+    return parse_space(named[0]) if named else ""
 
 
 def is_api(scope: Mapping[str, Any]) -> bool:

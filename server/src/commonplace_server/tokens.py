@@ -337,7 +337,7 @@ def new_token(
     token = Token(
         id=made_id,
         owner=owner,
-        member=_parse_member(member) if member else "",
+        member=parse_member(member) if member else "",
         scopes=parse_scopes(scopes, is_member=bool(member)),
         toolsets=tuple(toolsets),
         digest=digest_of(text),
@@ -392,7 +392,7 @@ def parse_scopes(scopes: Sequence[str], *, is_member: bool = False) -> tuple[str
     return tuple(name for name in known if name in scopes)
 
 
-def _parse_member(text: str) -> str:
+def parse_member(text: str) -> str:
     """A user whom every journal can name as an author, git's commits too. Raises: Invalid."""
     member = parse_user(text)
     if {"<", ">"} & {*member}:

@@ -19,6 +19,7 @@ server.listen(0, "127.0.0.1", () => {
   const issuer = `http://127.0.0.1:${server.address().port}`;
   const provider = new Provider(issuer, {
     jwks: { keys: [key] },
+    extraTokenClaims: (_context, token) => ({ groups: ["staff", `of ${token.accountId}`] }),
     scopes: ["openid", "offline_access", "read", "write"],
     features: {
       devInteractions: { enabled: true },

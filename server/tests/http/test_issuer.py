@@ -15,12 +15,12 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-from server.tests.http_world import HttpServer, bearer, token_for
+from server.tests.http_world import HttpServer, bearer, home, token_for
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Denied, Unavailable
 from commonplace_server.http.gate import Authenticator
-from commonplace_server.http.issuer import Issuer, fetch_json
+from commonplace_server.http.issuer import Issuer, SpaceRoles, fetch_json
 
 URL = "https://id.example.org/realms/home"
 AUDIENCE = "https://memory.example.org/mcp"
@@ -73,6 +73,18 @@ class Provider:
         raise Unavailable("There is no such page.")
 
 
+TEAM = "space:team"
+SPACES = SpaceRoles(
+    "groups",
+    [
+        (TEAM, "read", "staff"),
+        (TEAM, "write", "/eng ineers"),
+        (TEAM, "admin", "leads"),
+        ("space:choir", "admin", "singers"),
+    ],
+)
+
+
 class World:
     """An issuer whose keys are here, at a time that stands still."""
 
@@ -85,7 +97,7 @@ class World:
             withheld="me",
             fetch=self.provider,
             monotonic=lambda: self.now,
-            **{"owner_claim": "sub", **given},
+            **{"owner_claim": "sub", "spaces": SPACES, **given},
         )
         self.issuer.refresh()
 
@@ -335,6 +347,49 @@ def test_scopes_of_another_type_are_none(world, scope):
     assert world.issuer.read(signed(scope=scope)).scopes == ()
 
 
+@pytest.mark.parametrize(
+    ("groups", "scope", "rights"),
+    [
+        (["staff"], "read write admin", ("read",)),
+        (["staff", "/eng ineers"], "read write admin", ("read", "write")),
+        (["leads", "singers"], "read write admin", ("read", "write", "admin")),
+        (["leads"], "read write", ("read", "write")),
+        (["leads"], "read", ("read",)),
+        ("leads", "read write", ("read", "write")),
+        ([7, None, ["leads"], "staff"], "read write", ("read",)),
+        (["staff"], "write", ()),
+    ],
+)
+def test_a_role_in_a_space_comes_from_groups_and_scopes(world, groups, scope, rights):
+    """The greatest of all groups, and no more than the token is for."""
+    token = world.issuer.read(signed(groups=groups, scope=scope), TEAM)
+    assert (token.owner, token.member, token.scopes) == (TEAM, "ann", rights)
+    own = world.issuer.read(signed(groups=groups, scope=scope))
+    assert (own.owner, own.member, "admin" in own.scopes) == ("ann", "", False)
+    assert own.id != token.id
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [None, [], "", "Staff", "staff ", "staff,leads", "singers", ["team:admin"], {"staff": 1}, True],
+)
+def test_who_is_in_no_group_of_a_space_is_not_let_in(world, groups):
+    """Nor is anybody told whether there is such a space."""
+    said = []
+    for space in (TEAM, "space:none"):
+        with pytest.raises(Denied) as refused:
+            world.issuer.read(signed(groups=groups), space)
+        said.append(str(refused.value).replace(space.removeprefix("space:"), "…"))
+    assert said[0] == said[1]
+
+
+def test_what_no_journal_names_as_an_author_is_no_member(world):
+    """Though a provider made it, and its group is one of the space."""
+    for name in ("ann <x>", "me", "space:team"):
+        with pytest.raises(Denied):
+            world.issuer.read(signed(sub=name, groups=["leads"]), TEAM)
+
+
 def test_the_next_token_goes_on_with_what_the_last_began(world):
     """One user, client and rights are one caller; any other is another."""
     first = world.issuer.read(signed()).id
@@ -456,14 +511,17 @@ def test_a_client_finds_where_to_sign_in_and_is_let_in(provider, words_only):
     environ = {
         "COMMONPLACE_SERVE_ISSUER": provider,
         "COMMONPLACE_SERVE_ADDRESS": "https://memory.example.org",
+        "COMMONPLACE_SERVE_SPACES": "team:write=engineers, team:read=staff",
+        "COMMONPLACE_SERVE_AUDIT_DAYS": "30",
     }
     with (
         HttpServer(**environ) as server,
         httpx2.Client(base_url=server.base, timeout=PATIENCE_S) as client,
     ):
 
-        def post(token, tool, **arguments):
-            return client.post(f"/api/v1/tools/{tool}", json=arguments, headers=bearer(token))
+        def post(token, tool, at="", **arguments):
+            place = f"/api/v1/tools/{tool}{at}"
+            return client.post(place, json=arguments, headers=bearer(token))
 
         refused = post("", "recall", query="x")
         assert refused.status_code == 401
@@ -491,8 +549,40 @@ def test_a_client_finds_where_to_sign_in_and_is_let_in(provider, words_only):
         assert post(signed(iss=provider, sub="me"), "recall", query="x").status_code == 403
         assert post(signed(OTHER, iss=provider), "recall", query="x").status_code == 401
         assert post(token_for("cara"), "recall", query="x").status_code == 200
+        member = {"iss": provider, "scope": "read write admin"}
+        writes, reads = signed(**member, groups=["engineers"]), signed(**member, groups=["staff"])
+        at = "?space=team"
+        wrote = post(writes, "add_entry", at, message="Moved to Hetzner.")
+        assert post(reads, "open_ref", at, ref=wrote.json()["ref"]).json()["author"] == "ann"
+        assert post(writes, "recall", query="Hetzner").json()["count"] == 0
+        assert post(reads, "add_entry", at, message="x").status_code == 403
+        gone = post(writes, "amend", at, ref=wrote.json()["ref"], delete=True)
+        assert (gone.status_code, "delete nothing" in gone.text) == (403, True)
+        cli = token_for("space:team", member="eve")
+        assert post(cli, "recall", at, query="Hetzner").json()["count"] == 1
+        for text, place, status in [
+            (bob, at, 403),
+            (token_for("cara"), at, 403),
+            (token_for("space:choir", member="ann"), at, 403),
+            ("", at, 401),
+            (writes, "?space=choir", 403),
+            (writes, "?space=", 400),
+            (writes, "?space=team&space=choir", 400),
+            (writes, "?space=%00", 400),
+            (writes, "?space=%F0%28", 403),
+        ]:
+            assert post(text, "recall", place, query="x").status_code == status, (text[:9], place)
         assert server.end() == 0
     assert "garden" not in server.log
+    files = [*home().glob("users/*/accesses/*")]
+    used = [json.loads(x) for path in files for x in path.read_text().splitlines()]
+    of_team = {(x["member"], x["tool"]) for x in used if x["owner"] == "space:team"}
+    assert of_team == {
+        ("ann", "add_entry"),
+        ("ann", "open_ref"),
+        ("ann", "amend"),
+        ("eve", "recall"),
+    }
 
 
 def test_a_provider_without_an_address_is_refused_at_the_start(words_only):

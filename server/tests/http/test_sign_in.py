@@ -73,18 +73,21 @@ class Browser(Person):
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_official_client_finds_the_provider_and_signs_in(words_only, mode):
-    """It is refused, registers, sends its person to the provider, and has that person's journals."""
+    """It is refused, registers, sends its person to the provider, and has that person's journals.
+
+    Likewise in a space of that person's, by the same provider.
+    """
     port = free_port()
     address = f"http://127.0.0.1:{port}"
 
-    async def call(who, tool, **arguments):
-        auth = signs_in(f"{address}/mcp", Browser(who))
+    async def call(who, tool, at="", **arguments):
+        auth = signs_in(f"{address}/mcp{at}", Browser(who))
         headers = {STRUCTURED_HEADER: "1"}
         async with httpx2.AsyncClient(auth=auth, headers=headers, timeout=PATIENCE_S) as http:
-            transport = streamable_http_client(f"{address}/mcp", http_client=http)
+            transport = streamable_http_client(f"{address}/mcp{at}", http_client=http)
             async with Client(transport, mode=mode) as client:
                 tools = {tool.name for tool in (await client.list_tools()).tools}
-                assert "process_thoughts" in tools
+                assert ("process_thoughts" in tools) is (not at)
                 return (await client.call_tool(tool, arguments)).structured_content
 
     async def scenario():
@@ -92,8 +95,14 @@ def test_the_official_client_finds_the_provider_and_signs_in(words_only, mode):
         assert written["refs"][0].startswith("private:user/")
         assert len((await call("ann", "recall", query="garden"))["results"]) == 1
         assert (await call("bob", "recall", query="garden"))["results"] == []
+        team = "?space=team"
+        wrote = await call("ann", "add_entry", team, message="Moved to Hetzner.")
+        assert (await call("bob", "open_ref", team, ref=wrote["ref"]))["author"] == "ann"
 
-    environ = {"COMMONPLACE_SERVE_ADDRESS": address}
+    environ = {
+        "COMMONPLACE_SERVE_ADDRESS": address,
+        "COMMONPLACE_SERVE_SPACES": "team:write=of ann,team:read=staff",
+    }
     with (
         provided(f"{address}/mcp") as issuer,
         HttpServer(http=f"127.0.0.1:{port}", COMMONPLACE_SERVE_ISSUER=issuer, **environ),

@@ -26,6 +26,7 @@ from commonplace.config.values import (
     parse_path,
     parse_price,
     parse_retention_text,
+    parse_space_roles,
     parse_text,
     parse_toolsets,
     parse_url,
@@ -315,6 +316,18 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
         parse_text,
         "The claim of such a token that names whose journals it opens.",
         default="sub",
+    )
+    groups_claim: str = row(
+        "COMMONPLACE_SERVE_GROUPS_CLAIM",
+        parse_text,
+        "The claim of such a token that names its user's groups.",
+        default="groups",
+    )
+    spaces: tuple[str, ...] = row(
+        "COMMONPLACE_SERVE_SPACES",
+        parse_space_roles,
+        "Which groups have which role in a space: `team:write=engineers`, with commas between.",
+        default=(),
     )
     per_second: float = row(
         "COMMONPLACE_SERVE_PER_SECOND",

@@ -24,6 +24,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # A key's variable: upper case, so that a key put there by mistake is refused, and unseen.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 _PRICE = re.compile(r"\d{1,6}(\.\d{1,6})?/\d{1,6}(\.\d{1,6})?", re.ASCII)
+_SPACE_ROLE = re.compile(r"(.+?):(read|write|admin)=(.*\S.*)")
 _BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
@@ -139,6 +140,28 @@ def names_of(known: Sequence[str]) -> Callable[[object, Origin], tuple[str, ...]
         return tuple(dict.fromkeys(names))
 
     return parse
+
+
+def parse_space_roles(value: object, origin: Origin) -> tuple[str, ...]:
+    """Which group has which role in a space, a list of them or with commas between."""
+    parts = value if isinstance(value, (list, tuple)) else parse_text(value, origin).split(",")
+    texts = tuple(parse_text(part, origin).strip() for part in parts if part)
+    for text in texts:
+        split_space_role(text)
+    return texts
+
+
+def split_space_role(text: str) -> tuple[str, str, str]:
+    """The owner that a space is, a role in it, and the group that has it. Raises: Invalid."""
+    from commonplace.core.spaces import parse_space
+
+    found = _SPACE_ROLE.fullmatch(text)
+    if found is None:
+        raise Invalid(
+            f"{text!r} says no role of a group in a space.",
+            hint="Write it as team:write=engineers; the roles are read, write and admin.",
+        )
+    return parse_space(found[1].strip()), found[2], found[3].strip()
 
 
 def parse_own_secrets(value: object, origin: Origin) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ class AccessLog:
                 owner=owner,
                 token=token_id,
                 label="" if token is None else token.label,
-                member="" if token is None else token.member,
+                member=call.member,
                 tool=call.tool,
                 outcome=call.outcome,
                 refs=tuple(dict.fromkeys(call.refs())),

@@ -46,6 +46,7 @@ class FinishedCall(Struct, frozen=True, kw_only=True):
     Attributes:
         owner: Whose it was.
         token_id: The token that made it; may be empty.
+        member: Who made it, where the owner is a space; else empty.
         tool: Its name; of a page `page` and its name.
         outcome: `ok`, `asks`, or the code of its error; of a page its status.
         seconds: How long it took.
@@ -57,6 +58,7 @@ class FinishedCall(Struct, frozen=True, kw_only=True):
     tool: str
     outcome: str
     seconds: float
+    member: str = ""
     refs: Callable[[], Iterable[str]] = tuple
 
 

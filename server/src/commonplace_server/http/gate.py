@@ -17,14 +17,14 @@ import anyio
 import anyio.to_thread
 from msgspec import Struct
 
-from commonplace.core.errors import CommonplaceError, Denied
+from commonplace.core.errors import CommonplaceError, Denied, Invalid
 from commonplace.core.spaces import is_space
 from commonplace.doors.protocol import RateLimitExceeded
 from commonplace.journals.table import CONNECTOR, DEFAULT, OF_SPACES
 from commonplace_server.http.metrics import MEDIA_TYPE, METRICS
 from commonplace_server.http.page import page_headers, render_page, wants_page
 from commonplace_server.http.resource import OPEN_TO_ALL
-from commonplace_server.scope import API, AUTHORIZATION, STREAM, is_api, tool_at
+from commonplace_server.scope import API, AUTHORIZATION, STREAM, is_api, space_asked, tool_at
 from commonplace_server.tokens import METRICS_SCOPE
 
 if TYPE_CHECKING:
@@ -74,14 +74,12 @@ _MOST_OF_A_REPLY = 1024 * 1024
 _IS_READ = "commonplace.is_read"
 """In the scope of a request whose body came whole."""
 
-
 _ASKING = 8
 """How many requests at once may wait to hear whose they are."""
 
 _STRANGERS = "\0strangers"
 """Whose requests those are counted as that sign in: no owner's name."""
 _MOST_OF_A_STRANGER = 64 * 1024
-
 _Said = TypeVar("_Said")
 ToMetrics: TypeAlias = Literal["token", "loopback", "off"]
 
@@ -195,12 +193,15 @@ class Authenticator:
             if issuer.lacks_key(text):
                 await anyio.to_thread.run_sync(issuer.refresh)
 
-    def admit(self, headers: Mapping[bytes, bytes], *, http_version: str) -> Caller:
+    def admit(
+        self, headers: Mapping[bytes, bytes], *, http_version: str, space: str = ""
+    ) -> Caller:
         """Identify the caller of a request.
 
         Args:
             headers: Of the request, their names in lower case.
             http_version: Such as `1.1`.
+            space: The only one that it may open; empty for what its token opens.
 
         Raises:
             Refusal: The request is not admitted.
@@ -209,11 +210,13 @@ class Authenticator:
         self._check_names(headers)
         given = headers.get(b"authorization")
         if given is None:
-            return self._without_token(headers, http_version)
-        token = self._valid(given)
+            return self._without_token(headers, http_version, space)
+        token = self._valid(given, space)
         if not token.may_read:
             raise _forbidden("This token opens no journal.", "Use one whose scope is read.")
         caller = self._caller(token)
+        if space not in {"", caller.owner}:
+            raise _forbidden("This token is not for that space.", "Use one of a member of it.")
         if not caller.toolsets:
             raise _forbidden(
                 "None of this token's toolsets is offered here.",
@@ -244,11 +247,11 @@ class Authenticator:
             raise _forbidden("This token may not read metrics.", "Use one with the scope metrics.")
         self._tokens.note_use(token)
 
-    def _valid(self, authorization: bytes) -> Token:
+    def _valid(self, authorization: bytes, space: str) -> Token:
         """The valid token that a header shows. Raises: Refusal."""
         if self._issuer is not None:
             try:
-                token = self._issuer.read(_bearer(authorization))
+                token = self._issuer.read(_bearer(authorization), space)
             except Denied as exc:
                 raise _forbidden(exc.message, exc.hint) from exc
             if token is not None:
@@ -306,10 +309,12 @@ class Authenticator:
         if (origin and origin.partition("://")[2] != host) or site not in _OWN_SITE:
             raise Refusal(403, "denied", "Pages of other sites are not let in.")
 
-    def _without_token(self, headers: Mapping[bytes, bytes], http_version: str) -> Caller:
+    def _without_token(
+        self, headers: Mapping[bytes, bytes], http_version: str, space: str
+    ) -> Caller:
         """The machine's own owner, as long as only this machine asks and no token was ever made."""
         is_proxied = _is_proxied(headers, http_version)
-        if not self._names.is_loopback or is_proxied or self._asks_for_tokens:
+        if space or not self._names.is_loopback or is_proxied or self._asks_for_tokens:
             raise _unauthorized("A token is needed.")
         offer = self._offer
         return Caller(
@@ -483,10 +488,11 @@ class Gate:
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
         await self._authenticator.prepare(headers)
-        version = scope["http_version"]
-        caller = await self._asked(
-            partial(self._authenticator.admit, headers, http_version=version)
-        )
+        try:
+            admit = partial(self._authenticator.admit, headers, space=space_asked(scope))
+        except Invalid as exc:
+            raise Refusal(400, exc.code, exc.message, exc.hint) from exc
+        caller = await self._asked(partial(admit, http_version=scope["http_version"]))
         await self._rate_limiter.agree(caller.owner)
         if scope["method"] != "GET" or is_api(scope):
             with self._counted(caller, headers) as full:

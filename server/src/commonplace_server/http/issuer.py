@@ -16,13 +16,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
-from commonplace.core.spaces import parse_user
+from commonplace.core.spaces import PREFIX, parse_user
 from commonplace.core.text import opening
 from commonplace.doors.host_names import LOOPBACK_NAMES
-from commonplace_server.tokens import SCOPES, Token, toolsets_in
+from commonplace_server.tokens import ADMIN, SCOPES, Token, parse_member, toolsets_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from jwt import PyJWK
 
@@ -42,6 +42,34 @@ _TIMEOUT_S = 10.0
 _MOST_CALLERS = 10_000
 
 
+_RIGHTS = {"read": ("read",), "write": SCOPES, "admin": (*SCOPES, ADMIN)}
+"""What each role in a space allows at most."""
+
+
+class SpaceRoles:
+    """Which groups of a provider have which roles in which spaces.
+
+    Args:
+        claim: The claim of a token that names its user's groups, as a list or as one text.
+        roles: Of each space by its owner: a role, and a group that has it.
+    """
+
+    def __init__(self, claim: str, roles: Collection[tuple[str, str, str]]) -> None:
+        self._claim = claim
+        self._roles = roles
+
+    def rights_in(self, space: str, claims: Mapping[str, Any]) -> frozenset[str]:
+        """What a user may do in a space by all of their groups; nothing for no member."""
+        given = claims.get(self._claim)
+        groups = {x for x in (given if isinstance(given, list) else [given]) if isinstance(x, str)}
+        return frozenset(
+            right
+            for owner, role, group in self._roles
+            if owner == space and group in groups
+            for right in _RIGHTS[role]
+        )
+
+
 class _Key(NamedTuple):
     """A key of a provider, and what it may have signed with."""
 
@@ -56,6 +84,7 @@ class Issuer:
         url: Its address, which its tokens have as `iss`, with or without a `/` at its end.
         audience: What a token must be for: the address of what it opens.
         owner_claim: The claim that names whose journals it opens.
+        spaces: Who is a member of which space.
         withheld: The machine's own owner, whom no token of a provider opens.
         fetch: Gives what an address answers, as JSON. Raises: Unavailable.
         monotonic: Gives seconds.
@@ -67,6 +96,7 @@ class Issuer:
         *,
         audience: str,
         owner_claim: str,
+        spaces: SpaceRoles,
         withheld: str,
         fetch: Callable[[str], Mapping[str, Any]],
         monotonic: Callable[[], float],
@@ -74,6 +104,7 @@ class Issuer:
         self.url = url
         self._audience = audience
         self._owner_claim = owner_claim
+        self._spaces = spaces
         self._withheld = withheld
         self._fetch = fetch
         self._monotonic = monotonic
@@ -115,8 +146,12 @@ class Issuer:
         finally:
             self._fetching.release()
 
-    def read(self, text: str) -> Token | None:
+    def read(self, text: str, space: str = "") -> Token | None:
         """What a token lets in; None for one that is not valid, or not of this provider.
+
+        Args:
+            text: The token.
+            space: The space that it is shown for; empty for its user's own journals.
 
         Raises:
             Denied: The provider made it, and what it claims opens nothing here.
@@ -141,7 +176,7 @@ class Issuer:
             made = datetime.fromtimestamp(claims.get("iat", claims["exp"]), UTC)
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError, OSError):
             return None
-        token = self._token(claims, made, until)
+        token = self._token(claims, space, made, until)
         self._note(token.id, until)
         return token
 
@@ -150,16 +185,23 @@ class Issuer:
         until = self._until.get(token_id)
         return until is not None and now < until
 
-    def _token(self, claims: Mapping[str, Any], made: datetime, until: datetime) -> Token:
-        owner, scopes = self._owner(claims), _scopes(claims)
+    def _token(
+        self, claims: Mapping[str, Any], space: str, made: datetime, until: datetime
+    ) -> Token:
+        owner, scopes, member = self._owner(claims), _scopes(claims), ""
         toolsets = tuple(sorted(toolsets_in(scopes)))
         rights = tuple(x for x in SCOPES if x in scopes)
+        if space:
+            owner, member = space, owner
+            rights = self._rights_in(space, member, claims, scopes)
         client = str(claims.get("client_id") or claims.get("azp") or "")
         # The next token of the same client for the same user goes on with what this one began.
-        named = "\0".join((owner, client, *rights, "", *toolsets))
+        who = (owner, member) if member else (owner,)
+        named = "\0".join((*who, client, *rights, "", *toolsets))
         return Token(
             id=f"jwt-{hashlib.sha256(named.encode()).hexdigest()[:24]}",
             owner=owner,
+            member=member,
             scopes=rights,
             toolsets=toolsets,
             digest="",
@@ -186,6 +228,23 @@ class Issuer:
                 hint="Set COMMONPLACE_OWNER to another name on the server.",
             )
         return owner
+
+    def _rights_in(
+        self, space: str, member: str, claims: Mapping[str, Any], scopes: Collection[str]
+    ) -> tuple[str, ...]:
+        """What a token allows in a space, of what its user's role there does. Raises: Denied."""
+        allowed = self._spaces.rights_in(space, claims)
+        if not allowed:  # whether or not there is such a space
+            named = opening(space.removeprefix(PREFIX), 60)
+            raise Denied(
+                f"{opening(member, 60)!r} is no member of a space {named!r}.",
+                hint="Who runs the server lets a group in by serve.spaces.",
+            )
+        try:
+            parse_member(member)
+        except Invalid as exc:
+            raise exc.as_kind(Denied) from exc
+        return tuple(x for x in _RIGHTS["admin"] if x in allowed and x in scopes)
 
     def _note(self, token_id: str, until: datetime) -> None:
         with self._noting:

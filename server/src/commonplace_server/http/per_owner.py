@@ -103,9 +103,11 @@ class PerOwner:
             raise
         finally:
             if session is not None:
+                served = session if isinstance(session, ServedSession) else None
                 over = FinishedCall(
                     owner=session.owner,
-                    token_id=session.token_id if isinstance(session, ServedSession) else "",
+                    token_id=served.token_id if served else "",
+                    member=served.member.name if served and served.member else "",
                     tool=tool,
                     outcome=outcome,
                     seconds=time.perf_counter() - began,

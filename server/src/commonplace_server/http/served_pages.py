@@ -148,6 +148,7 @@ def _note(observers: Sequence[ObservesCalls], page: AnsweredPage) -> None:
     over = FinishedCall(
         owner=page.visitor.owner,
         token_id=page.visitor.token_id,
+        member=page.visitor.member.name if page.visitor.member else "",
         tool=f"page {page.name}",
         outcome=str(page.status) if page.has_failed else OK,
         seconds=page.seconds,

@@ -6,6 +6,7 @@ import time
 import urllib.parse
 from typing import TYPE_CHECKING
 
+from commonplace.config.values import split_space_role
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.doors.host_names import LOOPBACK_NAMES
@@ -38,7 +39,7 @@ def read_sign_in(
         raise Invalid(
             "The identity provider has no address to make tokens for.", hint=_ADDRESS_HINT
         )
-    from commonplace_server.http.issuer import Issuer, fetch_json
+    from commonplace_server.http.issuer import Issuer, SpaceRoles, fetch_json
 
     return SignIn(
         resource=_resource(serve.address, serve.issuer),
@@ -47,6 +48,7 @@ def read_sign_in(
             serve.issuer,
             audience=serve.audience or f"{serve.address}{PATH}",
             owner_claim=serve.owner_claim,
+            spaces=SpaceRoles(serve.groups_claim, [*map(split_space_role, serve.spaces)]),
             withheld=settings.owner,
             fetch=fetch_json,
             monotonic=time.monotonic,
