@@ -66,6 +66,8 @@ KEPT_BEGINNINGS = (
 MEMORY_DISK = "/dev/shm"
 _ENOUGH_BYTES = 4 << 30
 _SKIPPED: list[str] = []
+# As a command has Python look for cycles, with which most of the looking is of no use.
+_COLLECTED_AT = 50_000
 # In a fresh clone each file of tests is compiled for its asserts: two processes that begin at either
 # end take half of the files each, and find the others made.
 _COLLECTS_BACKWARDS = os.environ.get("PYTEST_XDIST_WORKER", "gw0")[-1] in "13579"
@@ -210,8 +212,9 @@ def pytest_collection():
     try:
         return (yield)
     finally:
-        gc.enable()
         gc.freeze()
+        gc.set_threshold(_COLLECTED_AT)
+        gc.enable()
 
 
 @functools.cache
