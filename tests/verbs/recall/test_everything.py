@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
+from tests.inference.encoder.small_models import minilm_weights
 from tests.verbs.recall_world import ask
 
 from commonplace.core.values import Filter
 from commonplace.inference.encoder.encoder import load_encoder
-from commonplace.inference.encoder.profiles import PROFILES, Missing, find_weights
 from commonplace_testing import HashingEncoder
 
 QUESTION = "What do we know about this project?"
@@ -50,13 +51,25 @@ class Counting(HashingEncoder):
         return super().encode_passages(texts)
 
 
+@pytest.fixture(scope="module")
+def remembering(tmp_path_factory):
+    """The real encoder, which encodes a text once for all tests that write it."""
+    made = load_encoder(minilm_weights(tmp_path_factory.mktemp("weights")))
+    encode, known = made.encode_passages, {}
+
+    def encode_once(texts):
+        fresh = [text for text in texts if text not in known]
+        known.update(zip(fresh, encode(fresh) if fresh else (), strict=True))
+        return np.stack([known[text] for text in texts])
+
+    made.encode_passages = encode_once
+    return made
+
+
 @pytest.fixture
-def quays(world):
+def quays(world, remembering):
     """An app of a project of twelve facts, beside a garden of forty newer ones."""
-    weights = find_weights(next(iter(PROFILES.values())), home=world.folder)
-    if isinstance(weights, Missing):
-        pytest.skip(weights.reason)
-    world.model = load_encoder(weights)
+    world.model = remembering
     app = world.open("quays")
     for days, fact in enumerate(FACTS):
         at = world.clock() - timedelta(days=100 - days)
