@@ -104,7 +104,7 @@ class HttpBridge:
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}/mcp"
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -75,7 +75,7 @@ class DocumentServer:
         self._server = _Quiet(("127.0.0.1", 0), Handler)
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self.port = self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
     def fetcher(self, **given):
         """What fetches from it, as if it were on the internet."""

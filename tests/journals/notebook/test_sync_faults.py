@@ -364,7 +364,7 @@ def test_nobody_is_asked_for_a_password(team, tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     server = HTTPServer(("127.0.0.1", 0), Asking)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         address = f"http://127.0.0.1:{server.server_port}/x.git"
