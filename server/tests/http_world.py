@@ -7,6 +7,7 @@ import os
 import queue
 import re
 import signal
+import ssl
 import threading
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 ALL = "private,chronicle,recall,notebook,timeline,memory,memory-write,transcripts"
 REVISION = "2025-11-25"
 BOTH = {"accept": "application/json, text/event-stream"}
+# The machine's authorities, of which no http asks, are 20 ms of a processor for each client.
+UNUSED = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class HttpServer:
@@ -141,7 +144,7 @@ async def connected(
 ) -> AsyncIterator[Client]:
     """The SDK's own client as somebody, which asks for JSON beside each text."""
     headers = {**bearer(token), STRUCTURED_HEADER: "1"}
-    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S, verify=UNUSED) as http:
         transport = streamable_http_client(url, http_client=http)
         async with Client(transport, mode=mode, **given) as client:
             yield client
@@ -152,7 +155,7 @@ class Raw:
 
     def __init__(self, url: str, token: str = "", **headers: str) -> None:
         self.url = url
-        self.http = httpx2.Client(timeout=PATIENCE_S)
+        self.http = httpx2.Client(timeout=PATIENCE_S, verify=UNUSED)
         self.headers = {**BOTH, STRUCTURED_HEADER: "1", **bearer(token), **headers}
         self._next = 0
 

@@ -11,6 +11,8 @@ from server.tests.http_world import ALL, HttpServer, connected, home, token_for
 from tests.doors.terminal import run
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.usefixtures("words_only")
+
 TEAM = "space:team"
 ADMIN = ["read", "write", "admin"]
 
