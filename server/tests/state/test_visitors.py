@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
+from commonplace.core.spaces import Member
 from commonplace.doors.web.guard import Visitors
 from commonplace.doors.web.visit import UndoOffer, Visitor
 from commonplace_server.postgres.database import Postgres
@@ -87,6 +89,13 @@ class TestOfADatabase(VisitorLaws):
         assert one.find(cookie).notes == []
         two.remove(cookie)
         assert one.find(cookie) is None
+
+    def test_another_server_knows_which_member_of_a_space_it_is(self, pool):
+        """Else a page that is asked of it would write without an author."""
+        bob = Member(name="bob", may_delete=False)
+        cookie = VisitorDatabase(pool).add(replace(visitor("space:team"), member=bob))
+        found = VisitorDatabase(pool).find(cookie)
+        assert (found.member, found.may_write, found.may_delete) == (bob, True, False)
 
     def test_forgetting_leaves_nothing_that_was_shown_and_signs_nobody_out(self, pool, database):
         """Not in a row, nor in what a server knows of it; another user's browsers keep theirs."""
