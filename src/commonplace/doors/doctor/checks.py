@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from commonplace.inference.encoder.repair import WeightsCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
 
     from commonplace.app import App
     from commonplace.core.values import Finding
@@ -46,6 +47,10 @@ class Doctor:
 
     def examine(self) -> HealthReport:
         """Find what is wrong, and what is worth knowing; reads every entry, and changes nothing."""
+        with self._index_problems() as problems_of_index:
+            return self._examine(problems_of_index)
+
+    def _examine(self, problems_of_index: Callable[[], list[Problem]]) -> HealthReport:
         report = HealthReport()
         checks: list[tuple[str, Callable[[], Iterable[Finding]]]] = [
             ("weights", self._check_weights),
@@ -55,7 +60,7 @@ class Doctor:
             ("leftovers", self._check_leftovers),
             ("drafts", self._check_drafts),
             ("expiring", self._check_expiring),
-            ("index", self._check_index),
+            ("index", lambda: self._check_index(problems_of_index)),
             ("language", self._check_language),
         ]
         for part, check in checks:
@@ -124,12 +129,21 @@ class Doctor:
                     "to a folder of this machine alone."
                 )
 
-    def _check_index(self) -> Iterator[Finding]:
+    def _index_problems(self) -> AbstractContextManager[Callable[[], list[Problem]]]:
+        """What asks the index; one that can has begun to look by then."""
+        from commonplace.index.sqlite.index import SqliteOwnerIndex
+
+        index = self._app.index
+        if isinstance(index, SqliteOwnerIndex):
+            return index.looking_aside()
+        return nullcontext(index.problems if isinstance(index, Repairable) else list)
+
+    def _check_index(self, find_problems: Callable[[], list[Problem]]) -> Iterator[Finding]:
         index = self._app.index
         if missing := self._app.shared.missing_vectors:
             yield Problem(what=missing.located, hint=missing.located_hint)
         is_there = may_exist(self._app.folder / "index" / FILE_NAME)
-        problems = index.problems() if isinstance(index, Repairable) else []
+        problems = find_problems()
         yield from problems
         if problems:
             return

@@ -423,9 +423,22 @@ class SqliteOwnerIndex:
 
     def problems(self) -> list[Problem]:
         """What is wrong with the files now; changes nothing."""
+        from commonplace.index.sqlite.repair import find_faults
+
+        return self._list_problems(lambda: find_faults(self._file, self._sql))
+
+    @contextlib.contextmanager
+    def looking_aside(self) -> Iterator[Callable[[], list[Problem]]]:
+        """Give what answers as `problems`; of a large file another process finds it meanwhile."""
+        from commonplace.index.sqlite.aside import looking_aside
+
+        with looking_aside(self._file) as find:
+            yield lambda: self._list_problems(find)
+
+    def _list_problems(self, find: Callable[[], list[Fault]]) -> list[Problem]:
         from commonplace.index.sqlite.repair import list_problems
 
-        found = list_problems(self._file, self._sql)
+        found = list_problems(self._file, find)
         if found or not os.path.exists(self._file.path):
             return found
         with self._file.using() as (conn, opened):

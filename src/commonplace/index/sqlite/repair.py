@@ -16,6 +16,7 @@ from commonplace.index.sqlite.matrix import read_matrix
 from commonplace.index.sqlite.watermarks import Binding, EncoderRow
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from commonplace.index.sqlite.docs import Queries
@@ -30,10 +31,13 @@ _SHOWN: dict[Fault, str] = {
 }
 
 
-def list_problems(file: IndexFile, sql: Queries) -> list[Problem]:
-    """What is wrong with an index file; nothing is changed and no file is made."""
+def list_problems(file: IndexFile, find: Callable[[], list[Fault]]) -> list[Problem]:
+    """What is wrong with an index file; nothing is changed and no file is made.
+
+    find: Gives or raises what `find_faults` does.
+    """
     try:
-        faults = find_faults(file, sql)
+        faults = find()
     except Corrupted:
         faults = ["pages"]
     except CommonplaceError as exc:

@@ -1,0 +1,90 @@
+"""A large index is looked over by another process, which finds what this one would."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import psutil
+import pytest
+
+from commonplace.index.sqlite import aside
+from commonplace_testing import a_doc
+
+TWO = pytest.mark.skipif(aside.count_processors() == 1, reason="a second one has no processor")
+
+
+@pytest.fixture
+def mine(opened, law):
+    """An index of one doc."""
+    return law.filled(opened(), [a_doc("n:1", "harbour")])
+
+
+@pytest.fixture
+def large(mine, monkeypatch):
+    """The same, taken for a large one."""
+    monkeypatch.setattr(aside, "LEAST_BYTES", 0)
+    return mine
+
+
+def children() -> set[psutil.Process]:
+    """The processes that this one began."""
+    return set(psutil.Process().children())
+
+
+def changed(folder, statement: str) -> None:
+    """Change the file as no index does."""
+    with closing(sqlite3.connect(folder / "index.db")) as conn, conn:
+        conn.execute(statement)
+
+
+@TWO
+def test_another_process_looks_and_ends(large):
+    """Of a whole index it finds nothing."""
+    before = children()
+    with large.looking_aside() as find:
+        assert len(children() - before) == 1
+        assert find() == []
+    assert children() <= before
+
+
+@TWO
+def test_a_look_that_is_broken_off_leaves_no_process(large):
+    """As by Ctrl-C, which may reach this process alone."""
+    before = children()
+    with pytest.raises(KeyboardInterrupt), large.looking_aside():
+        raise KeyboardInterrupt
+    assert children() <= before
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("DELETE FROM words_docsize", "The word index in"),
+        ("UPDATE docs SET text = 'harbours'", "is corrupt"),
+        ("PRAGMA user_version = 99", "has schema 99"),
+    ],
+)
+def test_what_it_finds_is_what_is_found_here(large, folder, statement, said):
+    """What it cannot say, as of an index of a newer program, is looked for here."""
+    changed(folder, statement)
+    with large.looking_aside() as find:
+        found = find()
+    assert [said in problem.what for problem in found] == [True]
+    assert found == large.problems()
+
+
+def test_without_another_process_it_is_looked_for_here(large, folder, monkeypatch):
+    """As where Python itself lies inside of a program."""
+    changed(folder, "DELETE FROM words_docsize")
+    monkeypatch.setattr("sys.executable", str(folder / "nothing"))
+    with large.looking_aside() as find:
+        assert find() == large.problems() != []
+
+
+def test_a_small_index_begins_no_process(mine):
+    """Its look takes less than a process does to start."""
+    before = children()
+    with mine.looking_aside() as find:
+        assert children() <= before
+        assert find() == []
