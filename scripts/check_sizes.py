@@ -36,7 +36,7 @@ ROOMS = {
     "src/commonplace/doors/stdio": 1250,
     "src/commonplace/doors/web": 5390,
     "src/commonplace/importers": 2000,
-    "src/commonplace/index": 3300,
+    "src/commonplace/index": 3400,
     "src/commonplace/inference": 3250,
     "src/commonplace/journals": 250,
     "src/commonplace/journals/chronicle": 5540,
