@@ -106,6 +106,8 @@ VALUES = {
     "serve.spaces": ["a:read=b", "a:write=b c", "a b:admin=/c", "a:read=b:write=c"],
     "serve.per_second": ["1", "2", "3", "4.5"],
     "serve.at_once": ["1", "2", "3", "4"],
+    "serve.most_entries": ["0", "2", "3", "4"],
+    "serve.most_bytes": ["0", "2", "3", "4"],
     "serve.drain_seconds": ["0", "2", "3", "4.5"],
     "serve.metrics": ["token", "loopback", "off", "token"],
     "serve.audit_days": ["0", "30", "90", "365"],
@@ -142,6 +144,7 @@ NUMBERS -= {"notebook.auto_gc"}
 WITH_DEFAULT = {"llm.timeout_s", "llm.tokens_per_run", "llm.tokens_per_day"}
 WITH_DEFAULT |= {"brief.tokens", "timeline.grace_minutes", "serve.per_second", "serve.at_once"}
 WITH_DEFAULT |= {"serve.drain_seconds", "serve.audit_days"}
+WITH_DEFAULT |= {"serve.most_entries", "serve.most_bytes"}
 WITH_DEFAULT |= {"transcripts.retain_days", "undo.keep_days"}
 NUMBERS |= WITH_DEFAULT
 

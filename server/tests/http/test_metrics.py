@@ -156,16 +156,24 @@ def test_a_real_server_counts_calls_and_names_nobody(words_only):
 
 
 def test_a_server_with_a_worker_counts_what_waits_and_encodes(database, small_model):
-    """And how busy the connections to its database are."""
+    """And how busy the connections to its database are, and what a quota kept out."""
     ann, scraper = token_for("ann"), token_for("prometheus", scopes=[METRICS_SCOPE])
     env = {
         "COMMONPLACE_DATABASE_URL": database.app_url,
         "COMMONPLACE_DATABASE_WORKER_URL": database.worker_url,
+        "COMMONPLACE_SERVE_MOST_ENTRIES": "1",
     }
     with HttpServer("--toolsets", "memory,memory-write", **env) as server:
         with Raw(server.url, ann) as raw:
             raw.handshake()
             raw.call("memory_save", kind="todo", title="Buy cables")
+        over = httpx2.post(
+            f"{server.base}/api/v1/tools/memory_save",
+            json={"kind": "todo", "title": "Buy more"},
+            headers=bearer(ann),
+        )
+        assert (over.status_code, over.json()["code"]) == (403, "denied")
+        assert "1 of at most 1 entries" in over.json()["message"]
         name = "commonplace_encoder_texts_total"
         until(lambda: read(server, scraper).get(name, 0) > 0, "the worker to encode")
         pending = "commonplace_worker_pending"
@@ -177,6 +185,7 @@ def test_a_server_with_a_worker_counts_what_waits_and_encodes(database, small_mo
 
         until(nothing_waits, "nothing to wait")
         assert server.end() == 0
+    assert counted["commonplace_quota_refusals_total"] == 1
     assert counted["commonplace_encoder_seconds_total"] > 0
     assert counted["commonplace_worker_pending_oldest_seconds"] == 0
     assert counted["commonplace_database_connections"] >= 1

@@ -535,3 +535,11 @@ def test_another_name_of_the_server(shared):
     told = json.loads(run("tokens", "list", "--json").stdout)
     assert "ivy" in [x["user"] for x in told["tokens"]]
     assert os.stat(home() / "tokens.json").st_mode & 0o077 == 0
+
+
+def test_a_quota_without_a_database_is_refused_at_the_start(words_only):
+    """Nothing would count it."""
+    with HttpServer(COMMONPLACE_SERVE_MOST_BYTES="1000000") as server:
+        server.process.wait()
+    assert not server.url
+    assert "COMMONPLACE_DATABASE_URL" in server.log

@@ -30,17 +30,19 @@ def slot():
 def servers(tmp_path, database, clock, slot):
     """Opens the app of an owner on a server, by the server's name; each has a home of its own.
 
-    start: counts the starts of one server; feed: the journals that feed its timelines.
+    start: counts the starts of one server; feed: the journals that feed its timelines; quota: the most
+    entries and bytes of an owner.
     """
     made = {}
     with ExitStack() as closing:
 
-        def open_app(name, owner="ann", url=database.app_url, start=1, feed=""):
-            key = (name, url, start, feed)
+        def open_app(name, owner="ann", url=database.app_url, *, start=1, feed="", quota=()):
+            key = (name, url, start, feed, quota)
             if key not in made:
                 folder = tmp_path / name
                 folder.mkdir(exist_ok=True)
                 given = {"database.url": url, "timeline.feed": feed}
+                given |= zip(("serve.most_entries", "serve.most_bytes"), quota, strict=False)
                 settings = settings_in(folder, **{k: said for k, said in given.items() if said})
                 shared = ProcessContext(settings, encoder=slot, serves_owners=True)
                 closing.callback(shared.close)

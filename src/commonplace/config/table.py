@@ -341,6 +341,18 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
         "How many calls of one owner may be open at the same time over HTTP.",
         default=16.0,
     )
+    most_entries: float = row(
+        "COMMONPLACE_SERVE_MOST_ENTRIES",
+        number_of(0, 1e12),
+        "How many entries one owner may keep in the database; 0 for any number.",
+        default=0.0,
+    )
+    most_bytes: float = row(
+        "COMMONPLACE_SERVE_MOST_BYTES",
+        number_of(0, 1e15),
+        "How many bytes of text one owner may keep in the database; 0 for any number.",
+        default=0.0,
+    )
     drain_seconds: float = row(
         "COMMONPLACE_SERVE_DRAIN_SECONDS",
         number_of(0, 3600),

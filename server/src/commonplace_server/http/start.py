@@ -78,6 +78,11 @@ def start(
         Unavailable: Another process listens there, or the tokens cannot be read.
     """
     where = parse_address(address, hosts)
+    if settings.database.url is None and (settings.serve.most_entries or settings.serve.most_bytes):
+        raise Invalid(
+            "No database is named, in which serve.most_entries and serve.most_bytes are counted.",
+            hint="Set COMMONPLACE_DATABASE_URL, or leave them out.",
+        )
     with _shared_state(settings) as state:
         check_access(where, state.tokens, has_issuer=settings.serve.issuer is not None)
         _start(

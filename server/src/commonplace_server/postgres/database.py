@@ -22,6 +22,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from commonplace.core.errors import CommonplaceError, Denied, Internal, Invalid, Lost, Unavailable
+from commonplace.core.expiring import is_revealed
 from commonplace.core.owner_folders import parse_owner
 from commonplace.db.queries import read_queries
 from commonplace_server.postgres.address import PROBE_S, parse_address
@@ -32,11 +33,14 @@ from commonplace_server.postgres.errors import (
     is_out_of_step,
     ours,
 )
+from commonplace_server.postgres.quota import OverQuota
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from psycopg.abc import PQGen
+
+    from commonplace_server.postgres.quota import Quota
 
 DEADLINE_S = 12.0
 """The longest that a transaction may take, the server's answers included.
@@ -180,6 +184,7 @@ class Postgres:
         url: An address as libpq takes it; nothing of it but host and name is ever shown.
         check: Called with a connection before the first one is handed out; see `refuse_unguarded`.
         most: The number of connections that may be open.
+        quota: What each user may keep; what is moved or forgotten is never refused.
     """
 
     def __init__(
@@ -189,11 +194,14 @@ class Postgres:
         check: Callable[[Connection, str], None],
         most: int = CONNECTIONS,
         deadline_s: float = DEADLINE_S,
+        quota: Quota | None = None,
     ) -> None:
         self._conninfo, self.name, self.place = parse_address(url)
         self._check = check
         self._most = most
         self._deadline_s = deadline_s
+        self._quota = quota
+        self.refused = 0  # writes, by the quota
         self._lock = threading.Lock()
         self._made: ConnectionPool[Connection] | None = None
         self._closed = False
@@ -403,7 +411,10 @@ class Postgres:
     ) -> Iterator[Connection]:
         late = time.monotonic() + (deadline_s or self._deadline_s)
         with TranslatedPostgres(self.name, self.place):
-            conn, _ = self._begun(lambda conn: _begin(conn, owner, commit, late), late)
+            # What waits for no disk is nothing that a user keeps.
+            is_held = self._quota is not None and commit == "synced" and not is_revealed()
+            quota = str(self._quota) if is_held else ""
+            conn, _ = self._begun(lambda conn: _begin(conn, owner, commit, quota, late), late)
             try:
                 yield conn
                 self._commit(conn)
@@ -412,6 +423,9 @@ class Postgres:
                 if is_out_of_step(exc):
                     conn.close()
                 _roll_back(conn)
+                if isinstance(exc, OverQuota):
+                    with self._lock:
+                        self.refused += 1
                 raise
             finally:
                 self._give_back(conn)
@@ -613,13 +627,13 @@ def _logged_end() -> Iterator[None]:
         _log.warning("A transaction of questions did not end well: %s", exc)
 
 
-def _begin(conn: Connection, owner: str, commit: Commit, late: float) -> None:
+def _begin(conn: Connection, owner: str, commit: Commit, quota: str, late: float) -> None:
     left_s = max(late - time.monotonic(), 0.001)
     # In whole seconds there are few of them, and each is put together once.
     left_ms = math.ceil(left_s) * 1000 if left_s > 1 else math.ceil(left_s * 1000)
     whole, conn.deadline = conn.deadline, min(time.monotonic() + _BEGIN_S, late + _GRACE_S)
     ends_stopped = conn.info.server_version >= _ENDS_STOPPED
-    conn.execute(_beginning(owner, commit, left_ms, ends_stopped))
+    conn.execute(_beginning(owner, commit, quota, left_ms, ends_stopped))
     conn.deadline = whole
 
 
@@ -628,7 +642,7 @@ def _ask_whole(
 ) -> list[tuple[Any, ...]]:
     left_ms = math.ceil(max(late - time.monotonic(), 0.001)) * 1000
     ends_stopped = conn.info.server_version >= _ENDS_STOPPED
-    begin = _beginning(owner, "soon", left_ms, ends_stopped)
+    begin = _beginning(owner, "soon", "", left_ms, ends_stopped)
     asked = psycopg.ClientCursor(conn).mogrify(query, given).encode()
     found = conn.execute(b"%b;\n%b\n;COMMIT" % (begin, asked))
     while found.description is None and found.nextset():
@@ -637,13 +651,15 @@ def _ask_whole(
 
 
 @lru_cache(maxsize=1024)
-def _beginning(owner: str, commit: Commit, left_ms: int, ends_stopped: bool) -> bytes:  # noqa: FBT001  for the cache
+def _beginning(owner: str, commit: Commit, quota: str, left_ms: int, ends_stopped: bool) -> bytes:  # noqa: FBT001  for the cache
     names = ["begin", *["end_stopped"] * ends_stopped, *["commit_soon"] * (commit == "soon")]
+    names += ["quota"] * bool(quota)
     asked = statement("; ".join(queries()[name] for name in names))
     # A statement's end, after which the connection is whole, comes before the session's.
     return asked.format(
         whole_ms=sql.Literal(left_ms + round(_GRACE_S * 1000)),
         owner=sql.Literal(owner),
+        quota=sql.Literal(quota),
         statement_ms=sql.Literal(left_ms),
         lock_ms=sql.Literal(max(left_ms // 2, 1)),
         idle_ms=sql.Literal(left_ms),

@@ -20,6 +20,7 @@ from commonplace.core.errors import (
     Lost,
     Unavailable,
 )
+from commonplace_server.postgres import quota
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -114,6 +115,8 @@ def ours(exc: psycopg.Error | UnicodeError, name: str, place: str) -> Commonplac
                 "does not answer in time",
                 "Check that it runs, then try again.",
             )
+        case psycopg.Error(sqlstate=quota.REFUSED, diag=said):
+            return quota.OverQuota.of(said.message_detail or "")
         case psycopg.Error(sqlstate=str(state)):
             kind, what, hint = _of_state(state)
         case psycopg.OperationalError():

@@ -15,6 +15,10 @@ SET LOCAL app.user_id = {owner};
 -- there would keep its locks until it goes on. Unknown to servers before 17.
 SET LOCAL transaction_timeout = {whole_ms};
 
+-- name: quota
+-- What the user of this transaction may keep at most.
+SET LOCAL app.quota = {quota};
+
 -- name: commit_soon
 -- A commit of this transaction does not wait for the disk.
 SET LOCAL synchronous_commit = off;

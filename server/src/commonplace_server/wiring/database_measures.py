@@ -29,13 +29,16 @@ _EVERY_S = 5.0
 
 
 def measure_pool(shared: ProcessContext) -> Iterator[Metric]:
-    """How busy the connections to the database of memories are."""
-    use = cast("PostgresMemories", memories_of(shared)).pool_use()
+    """How busy the connections to the database of memories are, and what a quota kept out."""
+    memories = cast("PostgresMemories", memories_of(shared))
+    use = memories.pool_use()
     name = "commonplace_database"
     yield Metric(f"{name}_connections", "Connections to the database that are open.", use.open)
     yield Metric(f"{name}_connections_in_use", "Those of them that are in use.", use.in_use)
     yield Metric(f"{name}_waits_total", "How often a connection was waited for.", use.waits)
     yield Metric(f"{name}_wait_seconds_total", "How long they were waited for, in all.", use.wait_s)
+    explanation = "Writes that the quota of a user kept out."
+    yield Metric("commonplace_quota_refusals_total", explanation, memories.count_refused())
 
 
 class WaitingWatch(Background):

@@ -16,6 +16,7 @@ from commonplace.journals.notebook.format import DEFAULT_AUTHOR
 from commonplace_server.index import index
 from commonplace_server.index.merged import MergedIndex
 from commonplace_server.postgres.database import Postgres
+from commonplace_server.postgres.quota import Quota
 from commonplace_server.records import store as records
 from commonplace_server.records.backlog import MemoryBacklog
 from commonplace_server.records.former_texts import MemoryFormerTexts
@@ -64,7 +65,11 @@ class PostgresMemories:
     def __init__(self, shared: ProcessContext) -> None:
         url = shared.settings.database.url
         assert url is not None
-        self._database = Postgres(url, check=check_database)
+        serve = shared.settings.serve
+        # Who calls a command on the machine decides what there may be.
+        quota = Quota(int(serve.most_entries), int(serve.most_bytes))
+        is_held = shared.serves_owners and any(quota)
+        self._database = Postgres(url, check=check_database, quota=quota if is_held else None)
         self._index = index.PostgresIndex(self._database)
         self._shared = shared
 
@@ -189,6 +194,10 @@ class PostgresMemories:
     ) -> Iterator[Problem | str]:
         """What is wrong with the database that the settings name, and what is worth knowing."""
         return find_problems(context.settings)
+
+    def count_refused(self) -> int:
+        """How many writes the quota has kept out."""
+        return self._database.refused
 
     def pool_use(self) -> PoolUse:
         """How busy the connections of all users are."""
