@@ -42,6 +42,7 @@ def looking_aside(file: IndexFile) -> Iterator[Callable[[], list[Fault]]]:
             yield lambda: _answer_of(child, look)
         finally:
             child.kill()
+            child.wait()  # at Ctrl-C `with` gives it a quarter of a second and leaves it
 
 
 def _begin(path: Path) -> subprocess.Popen[bytes] | None:
