@@ -99,6 +99,18 @@ class PostgresServer:
         log = str(self.folder / "server.log")
         self._run("pg_ctl", "-D", str(self._data), "-w", "-t", str(_START_S), "-l", log, "start")
 
+    def follow(self, other: PostgresServer) -> None:
+        """Start as a standby of another that runs."""
+        self._run("pg_basebackup", "-D", str(self._data), "-U", "postgres", "-h", str(other.folder))
+        with (self._data / "postgresql.conf").open("a", encoding="utf-8") as file:
+            file.write(f"unix_socket_directories = '{self.folder}'\n")
+        (self._data / "standby.signal").touch()
+        self.start()
+
+    def promote(self) -> None:
+        """Take the place of the one that it follows."""
+        self._run("pg_ctl", "-D", str(self._data), "-w", "-t", str(_START_S), "promote")
+
     def stop(self, how: str = "fast") -> None:
         """Stop it; how: fast ends sessions cleanly, immediate as a crash does."""
         if self.pid:

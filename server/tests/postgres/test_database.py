@@ -2,13 +2,17 @@
 
 import threading
 import time
+from contextlib import ExitStack
 
 import psycopg
 import pytest
+from examples.postgres import OwnDatabase, PostgresServer
 from server.tests.databases import SERIES, address
 from tests.patience import until
 
 from commonplace.core.errors import Conflict, Denied, Internal, Invalid, Lost, Unavailable
+from commonplace.core.values import Answer
+from commonplace.verbs.toolset import Effects, Tool
 from commonplace_server.postgres import migrate as postgres_migrate
 from commonplace_server.postgres.address import parse_address
 from commonplace_server.postgres.database import (
@@ -282,6 +286,80 @@ class TestTogether:
             with pytest.raises(Invalid), pool.shared_transaction("ann") as inner:
                 inner.execute("SELECT 1 / 0")
             assert owners(outer) == []
+
+
+class TestCalls:
+    """What a tool asks whose connection the server ends in the middle of the call."""
+
+    @pytest.fixture
+    def call(self, pool, database):
+        """Calls a tool with these effects, whose first so many connections are ended."""
+
+        def call(*, ended, **effects):
+            asked = []
+
+            def look() -> Answer:
+                with pool.together("ann"), pool.shared_transaction("ann") as conn:
+                    asked.append(conn.info.backend_pid)
+                    if len(asked) <= ended:
+                        database.run("SELECT pg_terminate_backend(%s)", asked[-1])
+                    return Answer(str(owners(conn)))
+
+            try:
+                Tool(run=look, title="Look", effects=Effects(**effects)).call({})
+            except Lost:
+                return "lost", len(asked)
+            return "done", len(asked)
+
+        return call
+
+    def test_what_only_reads_is_asked_once_more(self, call):
+        """Not a third time: a database that is away is waited for by nobody for ever."""
+        assert [call(ended=number) for number in (0, 1, 2)] == [
+            ("done", 1),
+            ("done", 2),
+            ("lost", 2),
+        ]
+
+    def test_what_writes_is_not_asked_again(self, call):
+        """It may have been done; its store knows whether it can be sent twice."""
+        assert call(ended=1, writes=True) == ("lost", 1)
+
+
+class TestReplaced:
+    @pytest.mark.long
+    def test_a_primary_that_another_has_replaced_is_left(self):
+        """By connections that idle and by new ones; the other is used as soon as it is alone."""
+        former, leader = PostgresServer(), PostgresServer()
+        with ExitStack() as held:
+            for server in (former, leader):
+                held.callback(server.remove)
+            former.start()
+            OwnDatabase(former.url(), "", "").run("CREATE ROLE commonplace_app LOGIN")
+            leader.follow(former)
+
+            def used(*servers):
+                folders = ",".join(str(x.folder) for x in servers)
+                made = Postgres(
+                    f"postgresql://commonplace_app@/postgres?host={folders}",
+                    check=lambda *_: None,
+                )
+                held.callback(made.close)
+                return made
+
+            def reached(pool):
+                with pool.owner_transaction("ann", deadline_s=1) as conn:
+                    return conn.info.host
+
+            idle, named_first = used(former), used(former, leader)
+            assert reached(idle) == str(former.folder)
+            leader.promote()
+            assert reached(used(leader)) == str(leader.folder)
+            for pool in (idle, named_first):
+                with pytest.raises(Lost, match="replaced"):
+                    reached(pool)
+            former.stop()
+            assert reached(named_first) == str(leader.folder)
 
 
 class TestRoles:

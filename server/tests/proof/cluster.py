@@ -260,7 +260,7 @@ def _free_ports(count: int) -> Iterator[int]:
 
     A server that is started again has its port again, though others ask for some meanwhile.
     """
-    tried = itertools.count(20_000 + os.getpid() % 1_000 * 12)
+    tried = itertools.count(10_000 + os.getpid() % 800 * 12)
     while count:
         with socket.socket() as opened, suppress(OSError):
             opened.bind(("127.0.0.1", port := next(tried)))

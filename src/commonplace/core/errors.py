@@ -7,6 +7,7 @@ address of the machine stands in a field of its own, which a door may leave out.
 from __future__ import annotations
 
 import re
+from time import monotonic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,9 +15,12 @@ if TYPE_CHECKING:
     from typing import Self, TypeVar
 
     _E = TypeVar("_E", bound="CommonplaceError")
+    _Answer = TypeVar("_Answer")
 
 # A place goes with the word that leads to it: "git failed in {place} (128)", "git -C {place} fsck".
 _PLACE = re.compile(r"(?: (at|in|of|on|to|for|from|-C))? \{place\}")
+# A connection that breaks is known at once; a server that is frozen would be waited for twice.
+_RETRIED_S = 5.0
 
 
 class CommonplaceError(Exception):
@@ -174,6 +178,20 @@ class Corrupted(Unavailable):
 
 class Lost(Unavailable):
     """The connection broke, or its deadline passed; what was under way may or may not be done."""
+
+
+def retried(ask: Callable[[], _Answer]) -> _Answer:
+    """What is asked of a database, once more where its connection was lost soon. Raises: as `ask`.
+
+    Only for what may be asked twice: a question, or a write that the second time changes nothing.
+    """
+    began = monotonic()
+    try:
+        return ask()
+    except Lost:
+        if monotonic() - began > _RETRIED_S:
+            raise
+    return ask()
 
 
 class Denied(CommonplaceError):

@@ -19,6 +19,7 @@ from commonplace.core.errors import (
     Invalid,
     NotFound,
     Unavailable,
+    retried,
 )
 from commonplace.core.redact import Screen, mapped_texts
 from commonplace.core.text import opening, screening, shown_now, text_hash, well_formed
@@ -161,7 +162,7 @@ class McpOffer:
             if page is None:
                 raise RefusedRequest(INVALID_PARAMS, f"Unknown resource: {shown}", {"uri": shown})
             try:
-                text = well_formed(shown_now(page.read()))
+                text = well_formed(shown_now(retried(page.read)))
             except CommonplaceError as exc:
                 message = str(exc.screened(shown_now))
                 raise RefusedRequest(INTERNAL_ERROR, message, {"uri": shown}) from exc

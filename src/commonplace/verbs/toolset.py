@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import Invalid, retried
 from commonplace.core.redact import mapped_texts, noting_secrets
 from commonplace.core.text import opening
 from commonplace.verbs.answers import either, unknown_name
@@ -163,6 +163,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         """Check raw arguments against the signature, then run; notes say what a write left out.
 
         Null is an absent argument; a list or an object that arrives as JSON text is read as one.
+        What only reads runs once more where a database broke off.
 
         Args:
             arguments: As a client sent them, by name.
@@ -172,6 +173,12 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         Raises:
             Invalid: Names the argument, its value and what fits.
         """
+        once = partial(self._called, arguments, sampler, ends)
+        return once() if self.effects.writes else retried(once)
+
+    def _called(
+        self, arguments: Mapping[str, Any], sampler: Language | None, ends: datetime | None
+    ) -> Answer:
         more: dict[str, Any] = {SAMPLER: sampler} if self.samples else {}
         if ends is not None:
             more |= self._handed(ends)

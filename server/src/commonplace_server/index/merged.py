@@ -6,13 +6,13 @@ Never files anything, and never lets an index that fails take the others along.
 from __future__ import annotations
 
 import logging
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, retried
 from commonplace.core.ports import (
     CountsJournals,
     CountsKinds,
@@ -131,7 +131,7 @@ class MergedIndex:
         yield ask(self._first)
         for each in self._others:
             try:
-                yield ask(each)
+                yield retried(partial(ask, each))
             except CommonplaceError as exc:
                 _log.warning("An index is left out: %s", exc)
 
@@ -189,7 +189,8 @@ class _Reader:
             if not row_of:
                 continue
             try:
-                docs |= {row_of[key]: doc for key, doc in part.read(list(row_of)).items()}
+                found = retried(partial(part.read, list(row_of)))
+                docs |= {row_of[key]: doc for key, doc in found.items()}
             except CommonplaceError as exc:
                 if number == 0:
                     raise

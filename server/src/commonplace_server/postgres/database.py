@@ -34,6 +34,7 @@ from commonplace_server.postgres.errors import (
     ours,
 )
 from commonplace_server.postgres.quota import OverQuota
+from commonplace_server.postgres.replaced import UNKNOWN, find_timeline, is_replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -76,17 +77,6 @@ _ROLES_HINT = (
 )
 
 
-def retried(ask: Callable[[], _Answer]) -> _Answer:
-    """What is asked of a database, once more where its connection was lost. Raises: as `ask`.
-
-    Only for what may be asked twice: a question, or a write that the second time changes nothing.
-    """
-    try:
-        return ask()
-    except Lost:
-        return ask()
-
-
 @cache
 def queries() -> Mapping[str, str]:
     """What is asked of Postgres about itself, by name."""
@@ -102,9 +92,11 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that gives up at its deadline: a frozen server answers nothing for ever.
 
     No timeout of the server or of TCP helps there. deadline: monotonic seconds; None while idle.
+    timeline: The database's number and the primary's; see `replaced`.
     """
 
     deadline: float | None = None
+    timeline = UNKNOWN
 
     def wait(self, gen: PQGen[Any], interval: float = _TICK_S, timeout: float | None = None) -> Any:
         """Wait for the server, at most until the deadline."""
@@ -492,6 +484,10 @@ class Postgres:
                     self._first_look()
                     raise
             else:
+                if is_replaced(conn.timeline):
+                    conn.close()
+                    pool.putconn(conn)
+                    continue
                 # The server's own limits come first: after them the connection is whole.
                 conn.deadline = late + _GRACE_S
                 return conn
@@ -518,6 +514,7 @@ class Postgres:
                 self._made = ConnectionPool(
                     self._conninfo,
                     connection_class=Connection,
+                    configure=self._note_timeline,
                     kwargs={"autocommit": True, "prepare_threshold": None},
                     min_size=0,
                     max_size=self._most,
@@ -528,6 +525,9 @@ class Postgres:
                     name=self.name,
                 )
             return self._made
+
+    def _note_timeline(self, conn: Connection) -> None:
+        conn.timeline = find_timeline(conn, self.name, self.place)
 
     def _probe(self) -> None:
         """Look whether the server is back; full, it is: what the pool has may be used."""
@@ -570,6 +570,7 @@ class Postgres:
                 TranslatedPostgres(self.name, self.place),
                 connect(make_conninfo(self._conninfo, **given), deadline_s=_BEGIN_S) as conn,
             ):
+                self._note_timeline(conn)
                 self._check(conn, self.name)
         except CommonplaceError as exc:
             # One that refuses, having too many, is there.

@@ -37,6 +37,12 @@ WHERE relkind IN ('r', 'p') AND relname = ANY (%(names)s::text[])
     AND relnamespace = ANY (SELECT oid FROM pg_catalog.pg_namespace
         WHERE nspname = ANY (pg_catalog.current_schemas(false)));
 
+-- name: timeline
+-- The database's own number, and how often a standby took the primary's place; null on a standby.
+SELECT system_identifier, CASE WHEN NOT pg_is_in_recovery()
+    THEN ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END
+FROM pg_control_system();
+
 -- name: make_applied
 -- The table of the migrations that are done.
 CREATE TABLE IF NOT EXISTS applied_migrations (

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_time, utc_now
-from commonplace.core.errors import CommonplaceError, Conflict, Lost
+from commonplace.core.errors import CommonplaceError, Conflict, Lost, retried
 from commonplace.core.owner_folders import parse_owner
 from commonplace.db.migrate import list_migrations
 from commonplace.db.queries import read_queries
@@ -37,7 +37,7 @@ from commonplace.journals.memory.rows import (
     row_of,
     row_of_call,
 )
-from commonplace_server.postgres.database import retried, statement
+from commonplace_server.postgres.database import statement
 from commonplace_server.postgres.text_lists import Texts
 from commonplace_server.records.line_names import columns_of_refs, name_of, ref_of_line
 from commonplace_server.records.outbox import OutboxLine

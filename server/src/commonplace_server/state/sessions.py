@@ -10,8 +10,9 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from commonplace.core.errors import retried
 from commonplace.db.queries import read_queries
-from commonplace_server.postgres.database import retried, statement
+from commonplace_server.postgres.database import statement
 
 if TYPE_CHECKING:
     from psycopg import sql

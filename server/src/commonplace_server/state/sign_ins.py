@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
+from commonplace.core.errors import retried
 from commonplace.db.queries import read_queries
 from commonplace_server.grants.records import Record
-from commonplace_server.postgres.database import retried, statement
+from commonplace_server.postgres.database import statement
 from commonplace_server.postgres.text_lists import Texts
 
 if TYPE_CHECKING:

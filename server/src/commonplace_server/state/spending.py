@@ -8,9 +8,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from commonplace.core.errors import retried
 from commonplace.db.queries import read_queries
 from commonplace.inference.language.budget import day_is_spent
-from commonplace_server.postgres.database import retried, statement
+from commonplace_server.postgres.database import statement
 
 if TYPE_CHECKING:
     from datetime import tzinfo

@@ -14,9 +14,9 @@ from datetime import UTC
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-from commonplace.core.errors import CommonplaceError, Conflict
+from commonplace.core.errors import CommonplaceError, Conflict, retried
 from commonplace.db.queries import read_queries
-from commonplace_server.postgres.database import retried, statement
+from commonplace_server.postgres.database import statement
 from commonplace_server.postgres.text_lists import Texts
 from commonplace_server.tokens import (
     KNOWN_S,

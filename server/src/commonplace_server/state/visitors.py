@@ -21,11 +21,11 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from msgspec import Struct, field, json
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, retried
 from commonplace.core.owner_folders import parse_owner
 from commonplace.db.queries import read_queries
 from commonplace.doors.web.visit import UndoOffer, Visitor
-from commonplace_server.postgres.database import retried, statement
+from commonplace_server.postgres.database import statement
 
 if TYPE_CHECKING:
     from psycopg import sql

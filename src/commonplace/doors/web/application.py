@@ -28,7 +28,7 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
+from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable, retried
 from commonplace.core.redact import noting_secrets
 from commonplace.core.spaces import at_work
 from commonplace.core.text import screening, shown_now
@@ -361,10 +361,8 @@ class WebApplication:
             held.enter_context(screening(visitor.screen(self._screen)))
             try:
                 app = held.enter_context(self._apps.using(visitor.owner))
-                if request.method == "POST":
-                    app.sweep_expired()
-                else:
-                    app.finish_forgetting()
+                prepare = app.sweep_expired if request.method == "POST" else app.finish_forgetting
+                prepare()
                 left_out = held.enter_context(noting_secrets())
                 visit = Visit(
                     app=app,
@@ -379,7 +377,8 @@ class WebApplication:
                 )
                 check_place(row, visit)
                 module, _, function = row.handler.partition(":")
-                made = getattr(import_module(module), function)(visit)
+                make = partial(getattr(import_module(module), function), visit)
+                made = make() if row.writes else retried(make)
                 visitor.notes += left_out.notes
                 if isinstance(made, Redirect):
                     visitor.notes[:0] = made.notes
