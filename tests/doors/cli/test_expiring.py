@@ -307,7 +307,7 @@ def test_a_kill_in_the_sweep_of_the_notebook_leaves_it_to_the_next(no_weights, c
     while True:
         ref = noted_elsewhere()
         command = [sys.executable, "-c", COUNTING + SWEEPING, str(stage)]
-        died = subprocess.run(command, env=os.environ, timeout=120, check=False)
+        died = subprocess.run(command, env=os.environ, timeout=PATIENCE_S, check=False)
         outcomes.add(died.returncode)
         assert "four seven" not in run("recall", "bakery").output
         assert holders() == []
@@ -329,7 +329,7 @@ def test_two_processes_sweep_the_notebook_beside_each_other(no_weights):
         for _ in range(2)
     ]
     for process in both:
-        shown, _ = process.communicate(timeout=120)
+        shown, _ = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0
         assert "four seven" not in shown
     assert holders() == []

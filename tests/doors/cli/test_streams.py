@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from tests.doors.terminal import facts, run
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="a POSIX shell closes the streams")
 
@@ -16,7 +17,10 @@ def in_shell(words, redirected):
     """Run a command of ours with its streams redirected as a shell does it."""
     command = f'exec "$0" -m commonplace {words} {redirected}'
     return subprocess.run(
-        ["/bin/sh", "-c", command, sys.executable], capture_output=True, text=True, timeout=60
+        ["/bin/sh", "-c", command, sys.executable],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
     )
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.doors.killing import killed_before
 from tests.doors.terminal import facts, opened_app, run, write
 from tests.journals.transcripts import sessions
-from tests.patience import until
+from tests.patience import PATIENCE_S, until
 
 from commonplace.app.apps import Apps
 from commonplace.config.quick import read_quick
@@ -214,14 +214,14 @@ def test_nothing_that_is_deleted_comes_back_by_a_reading_under_way(tmp_path):
 
     def read(_kept):
         reading.set()
-        assert may_end.wait(30)
+        assert may_end.wait(PATIENCE_S)
         return [BriefItem(1.0, "rang the bell", "chronicle:1", "event")]
 
     refreshing = threading.Thread(
         target=files.refresh, args=(str(tmp_path), {"chronicle": read}, str)
     )
     refreshing.start()
-    assert reading.wait(30)
+    assert reading.wait(PATIENCE_S)
     dropping = threading.Thread(target=files.drop, args=(["chronicle:1"],))
     dropping.start()
     may_end.set()
