@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from examples.postgres import OwnDatabase, PostgresServer
 from server.tests.databases import SERIES, address
-from tests.patience import until
+from tests.patience import PATIENCE_S, until
 
 from commonplace.core.errors import Conflict, Denied, Internal, Invalid, Lost, Unavailable
 from commonplace.core.values import Answer
@@ -347,8 +347,8 @@ class TestReplaced:
                 held.callback(made.close)
                 return made
 
-            def reached(pool):
-                with pool.owner_transaction("ann", deadline_s=1) as conn:
+            def reached(pool, *, deadline_s=PATIENCE_S):
+                with pool.owner_transaction("ann", deadline_s=deadline_s) as conn:
                     return conn.info.host
 
             idle, named_first = used(former), used(former, leader)
@@ -357,7 +357,7 @@ class TestReplaced:
             assert reached(used(leader)) == str(leader.folder)
             for pool in (idle, named_first):
                 with pytest.raises(Lost, match="replaced"):
-                    reached(pool)
+                    reached(pool, deadline_s=1)
             former.stop()
             assert reached(named_first) == str(leader.folder)
 
