@@ -43,6 +43,7 @@ backend servers
 backend alive
     balance roundrobin
     option httpchk GET /healthz
+    timeout check 60s
     default-server check inter 1s
 {servers}
 """
