@@ -284,6 +284,10 @@ def test_a_worker_writes_summaries_and_nothing_that_anybody_wrote(one, database)
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 conn.execute(f"INSERT INTO cp_entries ({columns}, more) VALUES ({row})", (journal,))
             conn.execute("ROLLBACK TO before")
+        for altered in ("user_id = 'eve'", "zone = 'UTC'"):  # it leases all users' timelines
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                conn.execute(f"UPDATE cp_timelines SET {altered}")
+            conn.execute("ROLLBACK TO before")
         conn.rollback()
     assert listed(one) == [SAID]
 
