@@ -54,7 +54,7 @@ def _refuse_served(read: Settings) -> None:
     """
     from commonplace.app.process import ProcessContext
 
-    if ProcessContext(read).mark_of(read.owner).is_dir():
+    if os.path.isdir(ProcessContext(read).mark_of(read.owner)):  # nobody, where it cannot be seen
         raise Denied(
             f"{read.owner!r} ({read.origins['owner']}) is a user who is served from this home, and"
             " is not this machine's own.",
