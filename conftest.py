@@ -66,7 +66,7 @@ KEPT_BEGINNINGS = (
 MEMORY_DISK = "/dev/shm"
 _ENOUGH_BYTES = 4 << 30
 _SKIPPED: list[str] = []
-# As a command has Python look for cycles, with which most of the looking is of no use.
+# Python looks for cycles as seldom as in a command (`commonplace.__main__`): it hardly finds any.
 _COLLECTED_AT = 50_000
 # In a fresh clone each file of tests is compiled for its asserts: two processes that begin at either
 # end take half of the files each, and find the others made.
@@ -207,7 +207,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection():
-    """Nothing that is collected goes before the end: Python need not look for it, now or later."""
+    """The tests that are found live to the end: Python need not look for cycles among them."""
     gc.disable()
     try:
         return (yield)

@@ -45,7 +45,6 @@ OF_EVERYBODY = ("memory",)
 SERVED = "served"
 """The folder, in an owner's, of what depends on journals that are served to that owner alone."""
 
-
 _BY_SERVER = "by-server"
 
 
@@ -89,7 +88,7 @@ class ProcessContext:
         self._opened: dict[str, Any] = {}
 
     def is_served(self, owner: str) -> bool:
-        """Whether an owner has journals of their own, as all have but the machine's owner."""
+        """Whether an owner is served journals of their own, as all are but the machine's owner."""
         return owner != self.settings.owner
 
     def folder_of(self, owner: str) -> Path:
@@ -106,7 +105,7 @@ class ProcessContext:
         return folder / SERVED if self.is_served(owner) else folder
 
     def mark_of(self, owner: str) -> Path:
-        """A folder that is there once a server, or the library, opened an owner as one of many."""
+        """A folder that exists once a server, or the library, opened an owner as one of many."""
         return self.folder_of(owner) / SERVED / _BY_SERVER
 
     def hidden_of(self, owner: str, clock: Clock) -> Hidden:

@@ -109,7 +109,7 @@ def parse_text(value: object, origin: Origin) -> str:
 
 
 def parse_owner_name(value: object, origin: Origin) -> str:
-    """The machine's owner, who is no space: what is written there names its author."""
+    """The machine's owner, which is no space: what is written in a space names its author."""
     from commonplace.core.owner_folders import parse_owner
     from commonplace.core.spaces import is_space, parse_user
 
@@ -143,7 +143,7 @@ def names_of(known: Sequence[str]) -> Callable[[object, Origin], tuple[str, ...]
 
 
 def parse_space_roles(value: object, origin: Origin) -> tuple[str, ...]:
-    """Which group has which role in a space, a list of them or with commas between."""
+    """Which groups have which role in a space: a list, or one text with commas between."""
     parts = value if isinstance(value, (list, tuple)) else parse_text(value, origin).split(",")
     texts = tuple(parse_text(part, origin).strip() for part in parts if part)
     for text in texts:

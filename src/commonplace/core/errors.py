@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # A place goes with the word that leads to it: "git failed in {place} (128)", "git -C {place} fsck".
 _PLACE = re.compile(r"(?: (at|in|of|on|to|for|from|-C))? \{place\}")
-# A connection that breaks is known at once; a server that is frozen would be waited for twice.
+# A broken connection is noticed at once; a server that is frozen would be waited for twice.
 _RETRIED_S = 5.0
 
 
@@ -181,7 +181,7 @@ class Lost(Unavailable):
 
 
 def retried(ask: Callable[[], _Answer]) -> _Answer:
-    """What is asked of a database, once more where its connection was lost soon. Raises: as `ask`.
+    """The answer of a database, asked again where it was lost within 5 s. Raises: as `ask`.
 
     Only for what may be asked twice: a question, or a write that the second time changes nothing.
     """

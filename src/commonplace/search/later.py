@@ -167,8 +167,9 @@ def _later_ones(
 ) -> list[_Later]:
     """The later hits that speak of what is asked about, as a former one does.
 
-    Of the words of the question that the former one is about, `wanted`, few of all hits may have
-    those that a later one has too; it has all that are names.
+    wanted: The words of the question that the former one is about; few of all the hits may have
+        those of them that a later one has.
+    names: Those of them that are names: a later one has them all.
     """
     found = []
     for hit, says, subject in looked:

@@ -163,7 +163,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         """Check raw arguments against the signature, then run; notes say what a write left out.
 
         Null is an absent argument; a list or an object that arrives as JSON text is read as one.
-        What only reads runs once more where a database broke off.
+        What only reads runs once more where the connection to a database broke.
 
         Args:
             arguments: As a client sent them, by name.

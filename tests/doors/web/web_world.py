@@ -46,7 +46,7 @@ class WebWorld:
             screen=self.app.shared.screen,
         )
         self._running = ExitStack()
-        # One loop for all requests, as a server has: a browser of its own would start one for each.
+        # One loop for all requests, as a server has: else a browser starts one for each request.
         self._loop = self._running.enter_context(start_blocking_portal())
 
     def stranger(self, **headers):

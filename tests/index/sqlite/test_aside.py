@@ -1,4 +1,4 @@
-"""A large index is looked over by another process, which finds what this one would."""
+"""A large index is examined by another process, which finds what this one would."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def changed(folder, statement: str) -> None:
 
 
 @TWO
-def test_another_process_looks_and_ends(large):
+def test_another_process_examines_it_and_ends(large):
     """Of a whole index it finds nothing."""
     before = children()
-    with large.looking_aside() as find:
+    with large.finding_problems() as find:
         assert len(children() - before) == 1
         assert find() == []
     assert children() <= before
 
 
 @TWO
-def test_a_look_that_is_broken_off_leaves_no_process(large):
+def test_an_examination_that_is_broken_off_leaves_no_process(large):
     """As by Ctrl-C, which may reach this process alone."""
     before = children()
-    with pytest.raises(KeyboardInterrupt), large.looking_aside():
+    with pytest.raises(KeyboardInterrupt), large.finding_problems():
         raise KeyboardInterrupt
     assert children() <= before
 
@@ -66,25 +66,25 @@ def test_a_look_that_is_broken_off_leaves_no_process(large):
     ],
 )
 def test_what_it_finds_is_what_is_found_here(large, folder, statement, said):
-    """What it cannot say, as of an index of a newer program, is looked for here."""
+    """What it cannot say, as of an index of a newer program, this process finds."""
     changed(folder, statement)
-    with large.looking_aside() as find:
+    with large.finding_problems() as find:
         found = find()
     assert [said in problem.what for problem in found] == [True]
     assert found == large.problems()
 
 
-def test_without_another_process_it_is_looked_for_here(large, folder, monkeypatch):
-    """As where Python itself lies inside of a program."""
+def test_without_another_process_this_one_finds_it(large, folder, monkeypatch):
+    """As where Python itself lies inside a program."""
     changed(folder, "DELETE FROM words_docsize")
     monkeypatch.setattr("sys.executable", str(folder / "nothing"))
-    with large.looking_aside() as find:
+    with large.finding_problems() as find:
         assert find() == large.problems() != []
 
 
 def test_a_small_index_begins_no_process(mine):
-    """Its look takes less than a process does to start."""
+    """To examine it takes less time than a process does to start."""
     before = children()
-    with mine.looking_aside() as find:
+    with mine.finding_problems() as find:
         assert children() <= before
         assert find() == []

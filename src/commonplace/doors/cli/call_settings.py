@@ -50,7 +50,7 @@ def _refuse_served(read: Settings) -> None:
     """Refuse the name of a user who is served from this home: that user has other journals.
 
     Under it the machine user's private journal and log would stand beside that user's memory, and
-    what they are summed up as in that user's timeline. Raises: Denied.
+    their summaries in that user's timeline. Raises: Denied.
     """
     from commonplace.app.process import ProcessContext
 

@@ -47,10 +47,10 @@ class Doctor:
 
     def examine(self) -> HealthReport:
         """Find what is wrong, and what is worth knowing; reads every entry, and changes nothing."""
-        with self._index_problems() as problems_of_index:
-            return self._examine(problems_of_index)
+        with self._finding_index_problems() as find_index_problems:
+            return self._examine(find_index_problems)
 
-    def _examine(self, problems_of_index: Callable[[], list[Problem]]) -> HealthReport:
+    def _examine(self, find_index_problems: Callable[[], list[Problem]]) -> HealthReport:
         report = HealthReport()
         checks: list[tuple[str, Callable[[], Iterable[Finding]]]] = [
             ("weights", self._check_weights),
@@ -60,7 +60,7 @@ class Doctor:
             ("leftovers", self._check_leftovers),
             ("drafts", self._check_drafts),
             ("expiring", self._check_expiring),
-            ("index", lambda: self._check_index(problems_of_index)),
+            ("index", lambda: self._check_index(find_index_problems)),
             ("language", self._check_language),
         ]
         for part, check in checks:
@@ -129,13 +129,13 @@ class Doctor:
                     "to a folder of this machine alone."
                 )
 
-    def _index_problems(self) -> AbstractContextManager[Callable[[], list[Problem]]]:
-        """What asks the index; one that can has begun to look by then."""
+    def _finding_index_problems(self) -> AbstractContextManager[Callable[[], list[Problem]]]:
+        """A function that finds what is wrong with the index: nothing if it cannot be examined."""
         from commonplace.index.sqlite.index import SqliteOwnerIndex
 
         index = self._app.index
         if isinstance(index, SqliteOwnerIndex):
-            return index.looking_aside()
+            return index.finding_problems()
         return nullcontext(index.problems if isinstance(index, Repairable) else list)
 
     def _check_index(self, find_problems: Callable[[], list[Problem]]) -> Iterator[Finding]:

@@ -321,7 +321,7 @@ class WebApplication:
             form = visitor.names_behind(await self._form(request)) if row.writes else {}
             if row.writes:
                 check_form(row, visitor, form.get("csrf", [""])[-1])
-                # The form may have taken its time.
+                # The form may have taken longer to arrive than the visitor was let in for.
                 if not await self._asked(partial(self._entrance.still_admits, visitor)):
                     return self._show_entrance(401)
         except CommonplaceError as exc:
@@ -420,7 +420,7 @@ class WebApplication:
         return HTMLResponse(text, page.status)
 
     def _listed(self, visitor: Visitor | None) -> list[PageRow]:
-        """The pages that the navigation lists; for a space none of a journal without authors."""
+        """The pages that the navigation lists: no journal that is left out, nor the machine's."""
         left_out = left_out_of(visitor)
         listed = [x for x in self._rows if x.title and x.name not in left_out]
         return [x for x in listed if self._shows_paths or not x.is_machines]

@@ -247,13 +247,16 @@ def check_csrf(visitor: Visitor, given: str) -> None:
 
 
 def left_out_of(visitor: Visitor | None) -> set[str]:
-    """The journals of which a visitor is shown no page: of a space those without authors."""
+    """The journals whose pages a visitor is not shown: in a space those that name no author."""
     is_shared = visitor is not None and is_space(visitor.owner)
     return {x.name for x in JOURNALS if not x.names_authors} if is_shared else set()
 
 
 def check_place(row: PageRow, visit: Visit) -> None:
-    """Refuse what is the machine's to who is served by it, or one person's. Raises: Denied."""
+    """Refuse pages of the machine to users it serves, and one person's journals to a space.
+
+    Raises: Denied.
+    """
     journal = row.path.split("/")[1]
     if journal in left_out_of(visit.visitor):
         raise Denied(f"A space has no {journal}.", hint="Sign in with your own token for yours.")

@@ -1,4 +1,4 @@
-"""The programs of others that users of a server have let in, as who serves the pages knows them."""
+"""The programs of others that users of a server have let in, as that server tells the pages."""
 
 from __future__ import annotations
 

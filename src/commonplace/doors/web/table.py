@@ -19,7 +19,7 @@ class PageRow(NamedTuple):
         title: What the navigation calls it; empty for what is not listed there.
         group: Which of the groups of the navigation it stands in.
         writes: Whether it is asked by POST and changes something; else it is asked by GET.
-        is_readers: Whether who may only read may do it too.
+        is_readers: Whether a visitor who may only read may ask for it too.
         is_machines: Whether it is about the machine, so that no served user sees or changes it.
     """
 

@@ -120,7 +120,7 @@ class Visitor(Struct, kw_only=True):
 def offer_to_delete(visitor: Visitor, written: Mapping[str, str]) -> UndoOffer | None:
     """What takes back an entry that was written, of its version by its ref.
 
-    None for several, and for who may delete nothing.
+    None for several, and for a visitor who may delete nothing.
     """
     if len(written) != 1 or not visitor.may_delete:
         return None

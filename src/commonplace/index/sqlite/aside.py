@@ -1,6 +1,6 @@
-"""Looks for the faults of a large index file in another process, while its caller looks elsewhere.
+"""Examines a large index file in another process, while its caller examines something else.
 
-Never has a say in what is found: where that process gives no answer, its caller looks.
+Never decides what is a fault: where that process gives no answer, its caller examines the file.
 """
 
 from __future__ import annotations
@@ -22,31 +22,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LEAST_BYTES = 75_000_000
-"""Of a file that is worth a process: 30,000 entries with vectors, where it gains a fifteenth."""
+"""The smallest file that is worth a process: 30,000 entries with vectors gain a fifteenth."""
 
 
 @contextmanager
-def looking_aside(file: IndexFile) -> Iterator[Callable[[], list[Fault]]]:
-    """Give what answers as `find_faults`; another process may have begun to look by then.
+def finding_faults(file: IndexFile) -> Iterator[Callable[[], list[Fault]]]:
+    """A function that answers as `find_faults`; of a large file another process finds them.
 
-    `doctor` over 100,000 entries takes .90 of its time where all are events, .80 where half are
-    messages, .68 where half are notes. A process that is not asked is ended.
+    That process starts at once and ends with the block, asked or not. `doctor` over 100,000 entries
+    takes .90 of its time where all are events, .80 where half are messages, .68 where half are
+    notes.
     """
-    look = partial(find_faults, file, queries())
-    child = _begin(file.path)
+    find_here = partial(find_faults, file, queries())
+    child = _start(file.path)
     if child is None:
-        yield look
+        yield find_here
         return
     with child:
         try:
-            yield lambda: _answer_of(child, look)
+            yield lambda: _answer_of(child, find_here)
         finally:
             child.kill()
-            child.wait()  # at Ctrl-C `with` gives it a quarter of a second and leaves it
+            child.wait()  # at Ctrl-C `with` waits a quarter of a second, then leaves it running
 
 
-def _begin(path: Path) -> subprocess.Popen[bytes] | None:
-    """A process that looks; None where it would not pay, or cannot be had."""
+def _start(path: Path) -> subprocess.Popen[bytes] | None:
+    """A process that examines the file; None where it would not pay, or cannot start."""
     try:
         if os.path.getsize(path) < LEAST_BYTES or count_processors() == 1 or not sys.executable:
             return None
@@ -62,12 +63,12 @@ def _begin(path: Path) -> subprocess.Popen[bytes] | None:
         return None
 
 
-def _answer_of(child: subprocess.Popen[bytes], look: Callable[[], list[Fault]]) -> list[Fault]:
+def _answer_of(child: subprocess.Popen[bytes], find_here: Callable[[], list[Fault]]) -> list[Fault]:
     answer, _ = child.communicate()
     try:
         return msgspec.json.decode(answer, type=list[Fault])
     except msgspec.MsgspecError:
-        return look()  # which says why, as where the file cannot be read
+        return find_here()  # which says why, as where the file cannot be read
 
 
 def count_processors() -> int:

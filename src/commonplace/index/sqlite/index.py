@@ -428,11 +428,11 @@ class SqliteOwnerIndex:
         return self._list_problems(lambda: find_faults(self._file, self._sql))
 
     @contextlib.contextmanager
-    def looking_aside(self) -> Iterator[Callable[[], list[Problem]]]:
-        """Give what answers as `problems`; of a large file another process finds it meanwhile."""
-        from commonplace.index.sqlite.aside import looking_aside
+    def finding_problems(self) -> Iterator[Callable[[], list[Problem]]]:
+        """A function that answers as `problems`; see `aside.finding_faults`."""
+        from commonplace.index.sqlite.aside import finding_faults
 
-        with looking_aside(self._file) as find:
+        with finding_faults(self._file) as find:
             yield lambda: self._list_problems(find)
 
     def _list_problems(self, find: Callable[[], list[Fault]]) -> list[Problem]:

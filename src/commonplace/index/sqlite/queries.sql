@@ -86,7 +86,7 @@ WHERE EXISTS (SELECT 1 FROM json_each(:words) AS w WHERE instr(d.text, w.value) 
 SELECT d.id, d.text FROM words JOIN docs AS d ON d.id = words.rowid WHERE words MATCH :match;
 
 -- name: list_sums
--- What the sum of each doc is made of, its facet and its session; the sum; its tags as looked up.
+-- What the sum of each doc is made of, with its facet and session; the sum; its tags as looked up.
 SELECT
     d.ref, d.at_us, d.stamp, d.tags, d.text, d.dated, d.covers, d.written_us, d.turn,
     d.blank, d.text_hash, d.length, d.timed,

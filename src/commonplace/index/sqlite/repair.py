@@ -34,7 +34,7 @@ _SHOWN: dict[Fault, str] = {
 def list_problems(file: IndexFile, find: Callable[[], list[Fault]]) -> list[Problem]:
     """What is wrong with an index file; nothing is changed and no file is made.
 
-    find: Gives or raises what `find_faults` does.
+    find: Answers, or raises, as `find_faults` does.
     """
     try:
         faults = find()

@@ -49,7 +49,8 @@ _AT_ONCE = 200
 class UnsettledNotebook(Conflict):
     """A repository holds what a database has no place for.
 
-    The message says what, to follow a colon; the hint says how it is settled, without an end.
+    The message says what it is, to stand behind a colon; the hint how to settle it, without a full
+    stop.
     """
 
 

@@ -433,8 +433,8 @@ class PrivateJournal:
     def list_from_repository(self, root: Root) -> list[PrivateEntry]:
         """The entries of one root that are a repository's word, the latest names first.
 
-        Reads no other: that took `doctor` a third of its time over notes. Where there can be none
-        it lists none either, a ninth.
+        Opens no other: that took `doctor` a third of its time over notes. A root that can have none
+        is not even listed, which took a ninth.
         """
         if self.words.are_own(root):
             return []

@@ -88,7 +88,7 @@ class NoteWords:
         return whose
 
     def are_own(self, root: Root) -> bool:
-        """Whether each note of a root is the owner's: the user's own, which is in no repository."""
+        """Whether all notes of a root are the owner's: a user's root that is in no repository."""
         return root.scope == "user" and not self._repositories_above(self._real_of(root))
 
     def _of(self, root: Root) -> tuple[frozenset[str] | None, Mapping[str, str]]:

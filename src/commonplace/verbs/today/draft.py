@@ -54,7 +54,7 @@ class DraftText(Struct, frozen=True, kw_only=True):
 
 
 def list_drafts(folder: Path, refs: Iterable[str]) -> Sequence[Path]:
-    """The files of what is being typed into the forms of entries, by whichever member of a space.
+    """The files of what is being typed into the forms of entries, by any member of a space.
 
     Raises: Unavailable, Denied.
     """
@@ -82,7 +82,7 @@ class PageDraft(Struct, frozen=True, kw_only=True):
         folder: Where it lies, there or not.
         prepare: Makes it where it is missing.
         member: Whose it is, where the owner is a space; else empty.
-        name: Of its file, without what ends it.
+        name: Of its file, without the ending.
     """
 
     folder: Path
@@ -130,7 +130,7 @@ class PageDraft(Struct, frozen=True, kw_only=True):
 
     @property
     def _end(self) -> str:
-        """What ends the names of its files, where nobody else reads what a member types."""
+        """The ending of its files' names: one for each member, as nobody else may read a draft."""
         return f".{sha256_hex(self.member.encode())[:16]}.md" if self.member else ".md"
 
     @property
