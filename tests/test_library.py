@@ -519,6 +519,19 @@ def test_the_machines_owner_has_the_machines_journals(
     assert felt.path.is_relative_to(tmp_path / "home" / ".private-journal")
 
 
+def test_the_name_of_a_served_user_is_no_machines_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program too would write the machine's journals beside that user's."""
+    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "data"))
+    slot = ReadySlot(HashingEncoder())
+    with Chronicle("ann", encoder=slot) as served:
+        kept_in(served, "Rang the bell.")
+    monkeypatch.setenv("COMMONPLACE_OWNER", "ann")
+    with Chronicle("ann", encoder=slot) as mine, pytest.raises(Denied, match="who is served from"):
+        mine.list()
+
+
 @each_writer
 def test_a_program_waits_until_all_is_found(opened: Any, face: Face) -> None:
     """A vector that follows a long text is there after the wait."""

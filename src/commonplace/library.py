@@ -487,10 +487,13 @@ class SharedApp:
     def app(self) -> App:
         """What is opened at the first use."""
         from commonplace.app import App
+        from commonplace.app.process import ProcessContext
         from commonplace.config.settings import user_home
 
         with self._lock:
             if self._app is None:
+                if self._is_machine:
+                    ProcessContext(self._settings).check_owner()
                 self._app = App(
                     self._settings,
                     user_home=user_home() if self._is_machine else None,

@@ -13,7 +13,7 @@ import jsonschema
 from click.testing import CliRunner
 from tests.doors.forked import forked_commands
 
-from commonplace.app import App
+from commonplace.app import App, Apps
 from commonplace.config.settings import read_settings
 from commonplace.doors.cli import main
 from commonplace.doors.cli.json_output import VERSION
@@ -56,6 +56,17 @@ def hits(query, *words):
 def opened_app():
     """The app that a command here and now would open; to be closed."""
     return App(read_settings(cwd=Path.cwd(), home=Path.home()), user_home=Path.home())
+
+
+@contextlib.contextmanager
+def serving(owner):
+    """An owner's app, as a server of the home that a command would use here and now opens it."""
+    apps = Apps(read_settings(cwd=Path.cwd(), home=Path.home()), user_home=Path.home())
+    try:
+        with apps.using(owner) as app:
+            yield app
+    finally:
+        apps.close()
 
 
 def on_screen(*words):

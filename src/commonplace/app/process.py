@@ -13,7 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from commonplace.app.cached import locked_cached_property
-from commonplace.core.errors import Unavailable
+from commonplace.config.quick import BY_SERVER, SERVED
+from commonplace.core.errors import Denied, Unavailable
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.owner_folders import owner_folder
 from commonplace.core.values import EncoderState
@@ -41,11 +42,6 @@ IN_DATABASE = ("memory", "chronicle", "private", "timeline", "notebook")
 
 OF_EVERYBODY = ("memory",)
 """Those that lie there for the machine's own owner too: the others are files of that machine."""
-
-SERVED = "served"
-"""The folder, in an owner's, of what depends on journals that are served to that owner alone."""
-
-_BY_SERVER = "by-server"
 
 
 class Closes(Protocol):
@@ -105,8 +101,24 @@ class ProcessContext:
         return folder / SERVED if self.is_served(owner) else folder
 
     def mark_of(self, owner: str) -> Path:
-        """A folder that exists once a server, or the library, opened an owner as one of many."""
-        return self.folder_of(owner) / SERVED / _BY_SERVER
+        """The folder that says that an owner is served from this home; see `BY_SERVER`."""
+        return self.folder_of(owner) / BY_SERVER
+
+    def check_owner(self) -> None:
+        """Refuse a machine's owner with the name of a user who is served from this home.
+
+        That user has other journals: under the name the machine user's private journal and log
+        would stand beside that user's memory, and their summaries in that user's timeline.
+        Raises: Denied.
+        """
+        owner, origin = self.settings.owner, self.settings.origins["owner"]
+        if os.path.isdir(self.mark_of(owner)):  # nobody, where it cannot be seen
+            raise Denied(
+                f"{owner!r} ({origin}) is a user who is served from this home, and is not this"
+                " machine's own.",
+                hint="Set `owner` (COMMONPLACE_OWNER) to another name; `export`, `import` and"
+                " `forget` take `--owner`, and open all journals of a user.",
+            )
 
     def hidden_of(self, owner: str, clock: Clock) -> Hidden:
         """What gives the refs of an owner's entries in files that have expired: none is shown."""

@@ -39,6 +39,12 @@ BRIEF_PARTS = ("lost", "last", "open", "decided", "preferred", "timeline")
 MOST_BRIEF_TOKENS = 2400
 """Claude Code cuts what a hook says at 10,000 characters."""
 
+SERVED = "served"
+"""The folder, in an owner's, of what depends on journals that are served to that owner alone."""
+
+BY_SERVER = os.path.join(SERVED, "by-server")
+"""A folder in an owner's: there once a server, or the library, opened that owner as one of many."""
+
 _FROM_PROJECT = ("timezone",)
 
 
@@ -133,6 +139,19 @@ class QuickSettings:
 
             owner = owner_folder(parse_owner(owner))
         return os.path.join(self["home"], "users", owner)
+
+    def check_owner(self) -> None:
+        """Refuse an owner who is not the machine's, as `ProcessContext.check_owner` does.
+
+        Raises: ValueError; Invalid for what is no owner.
+        """
+        if self["owner"] != "me":
+            from commonplace.core.spaces import is_space
+
+            if is_space(self["owner"]):
+                raise ValueError("the owner is a space")
+        if os.path.isdir(os.path.join(self.owner_folder, BY_SERVER)):
+            raise ValueError("the owner is a user who is served from this home")
 
 
 def read_quick(environ: Mapping[str, str], cwd: str) -> QuickSettings:

@@ -18,7 +18,7 @@ from tests.doors.hooks.transcripts import (
     whole_lines,
     write_transcript,
 )
-from tests.doors.terminal import facts, run
+from tests.doors.terminal import facts, run, serving
 from tests.patience import until
 
 from commonplace.config.settings import user_file
@@ -84,6 +84,19 @@ def test_it_can_be_switched_off(monkeypatch):
     monkeypatch.setenv("COMMONPLACE_TRANSCRIPTS_CAPTURE", "false")
     run_hook("stop", transcript_path=str(write_transcript("s-1", 3)))
     assert not our_folder().exists()
+
+
+def test_under_the_name_of_a_served_user_nothing_is_copied(monkeypatch, no_weights):
+    """What the machine's user says would stand among that user's sessions."""
+    with serving("ann"):
+        monkeypatch.setenv("COMMONPLACE_OWNER", "ann")
+        for event in ("session-start", "stop"):
+            out = run_hook(event, transcript_path=str(write_transcript("s-1", 3)))
+            assert brief_of(out) == ""
+    assert not [*our_folder().parent.parent.rglob("*.jsonl")]
+    assert (
+        "hook: stop claude-code: ValueError" in (our_folder().parents[2] / "hooks.log").read_text()
+    )
 
 
 @pytest.mark.parametrize("client", ["cursor", "copilot", "no-such-client"])

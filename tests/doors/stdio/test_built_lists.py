@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cases import cases
+from tests.doors.terminal import serving
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings, user_file
@@ -65,6 +66,15 @@ def test_the_environment_has_its_say(monkeypatch, environ):
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     assert at_once()
+
+
+def test_the_name_of_a_served_user_begins_nothing(monkeypatch, no_weights):
+    """Nor that of a space: the settings are read first, which are refused."""
+    with serving("ann"):
+        assert at_once()
+    for owner in ("ann", "space:team"):
+        monkeypatch.setenv("COMMONPLACE_OWNER", owner)
+        assert at_once() is None
 
 
 def test_the_users_file_has_its_say():

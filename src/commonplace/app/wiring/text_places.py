@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.app.process import SERVED
 from commonplace.app.wiring.memory.wiring import browsers_of
 from commonplace.app.wiring.private import NOTES
+from commonplace.config.quick import SERVED
 from commonplace.core import access_files, drafts
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commonplace.core.errors import CommonplaceError, Denied, Unavailable
+from commonplace.core.errors import CommonplaceError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,34 +33,18 @@ def settings() -> Settings:
     if _SETTINGS not in ctx.meta:
         # First: where the folder is gone, Python 3.13.0 may fail to import `socket`, as logs do.
         cwd = working_folder()
+        from commonplace.app.process import ProcessContext
         from commonplace.config.settings import read_settings
         from commonplace.doors.cli.options import given_flags
         from commonplace.doors.logs import set_up_logging
 
         read = read_settings(flags=given_flags(), cwd=cwd, home=home_folder())
         set_up_logging(read)
-        _refuse_served(read)
+        ProcessContext(read).check_owner()
         ctx.meta[_SETTINGS] = read
         _settings_now.set(read)
     found: Settings = ctx.meta[_SETTINGS]
     return found
-
-
-def _refuse_served(read: Settings) -> None:
-    """Refuse the name of a user who is served from this home: that user has other journals.
-
-    Under it the machine user's private journal and log would stand beside that user's memory, and
-    their summaries in that user's timeline. Raises: Denied.
-    """
-    from commonplace.app.process import ProcessContext
-
-    if os.path.isdir(ProcessContext(read).mark_of(read.owner)):  # nobody, where it cannot be seen
-        raise Denied(
-            f"{read.owner!r} ({read.origins['owner']}) is a user who is served from this home, and"
-            " is not this machine's own.",
-            hint="Set COMMONPLACE_OWNER to another name; `export --owner` and `forget --owner` open"
-            " a user's journals.",
-        )
 
 
 def working_folder() -> Path:

@@ -80,6 +80,7 @@ def answer(event: str, client: str, sent: bytes, environ: Mapping[str, str]) -> 
 
         call = parse_call(event, client, sent, _working_folder())
         settings = read_quick(environ, call.cwd)
+        settings.check_owner()
         try:
             context = settings.screen().shown(_context(call, settings, environ))
         finally:  # what was said is copied, whether or not there is anything to answer

@@ -11,6 +11,7 @@ import os
 from functools import cache
 
 from commonplace.config.quick import read_quick
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.merging import merge_guides, merge_tools
 
 TYPE_CHECKING = False
@@ -46,6 +47,7 @@ def find_quick_start(
     given = {f"COMMONPLACE_{key.upper()}": str(value) for key, value in flags.items()}
     try:
         quick = read_quick({**environ, **given}, cwd)
+        quick.check_owner()
         values = quick.values
         if any(_narrows(path) for path in quick.strangers):
             return None
@@ -53,7 +55,7 @@ def find_quick_start(
             built = json.load(file)
         names = built["all"] if values["toolsets"] == ("all",) else values["toolsets"]
         lists = _chosen(built, names, read_only=values["read_only"])
-    except (OSError, ValueError, LookupError):
+    except (OSError, ValueError, LookupError, CommonplaceError):
         return None
     return QuickStart(lists, flags, preload=values["preload"])
 
