@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import random
 import re
 import signal
+import socket
 import ssl
 import threading
 from contextlib import asynccontextmanager
@@ -54,7 +56,9 @@ class HttpServer:
             os.close(each)
         self._lines: queue.Queue[str] = queue.Queue()
         self._errors: list[str] = []
-        self._readers = [threading.Thread(target=x) for x in (self._read, self._read_errors)]
+        self._readers = [
+            threading.Thread(target=x, daemon=True) for x in (self._read, self._read_errors)
+        ]
         for each in self._readers:
             each.start()
         self.url = ""
@@ -103,6 +107,18 @@ class HttpServer:
         self.process.wait()
         for each in self._readers:
             each.join(PATIENCE_S)
+
+
+def free_port() -> int:
+    """A port that nothing listens on, of those that the system hands to nobody who names none.
+
+    Else a connection of another test may have it before it is listened on.
+    """
+    for port in random.SystemRandom().sample(range(20_000, 32_000), 100):
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("of a hundred ports none was free")
 
 
 def home() -> Path:

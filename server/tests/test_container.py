@@ -11,7 +11,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
+from server.tests.http_world import free_port
 from tests.patience import until
 
 from commonplace.config.table import SETTINGS
@@ -56,9 +56,7 @@ def is_possible():
 def test_it_serves_on_a_read_only_root_and_is_healthy(tmp_path):
     """A token is made and the health check passes; the user can write nothing else."""
     said = steps()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     data = tmp_path / "data"
     data.mkdir(mode=0o700)
     os.chown(data, 10001, 10001)

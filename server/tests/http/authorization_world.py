@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import random
 import re
-import socket
 import threading
 import urllib.parse
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import httpx2
 import pytest
@@ -254,18 +252,6 @@ def client(world):
     """The id of a client that has registered, while the browser is ann's."""
     world.enter("ann")
     return world.register().json()["client_id"]
-
-
-def free_port():
-    """A port that nothing listens on, of those that the system hands to nobody who names none.
-
-    Else a connection of another test may have it before it is listened on.
-    """
-    for port in random.SystemRandom().sample(range(20_000, 32_000), 100):
-        with socket.socket() as free, suppress(OSError):
-            free.bind(("127.0.0.1", port))
-            return port
-    raise AssertionError("of a hundred ports none was free")
 
 
 @contextmanager

@@ -7,12 +7,8 @@ from __future__ import annotations
 import urllib.parse
 
 import pytest
-from server.tests.http.authorization_world import (
-    AuthorizationWorld,
-    free_port,
-    listening,
-    said_in,
-)
+from server.tests.http.authorization_world import AuthorizationWorld, listening, said_in
+from server.tests.http_world import free_port
 from starlette.applications import Starlette
 from starlette.responses import HTMLResponse
 from starlette.routing import Route

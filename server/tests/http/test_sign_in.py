@@ -14,9 +14,8 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from server.tests.http.authorization_world import free_port
 from server.tests.http.consenting import BACK, Person, signs_in
-from server.tests.http_world import HttpServer
+from server.tests.http_world import HttpServer, free_port
 from tests.doors.npm import MODULES, PROGRAMS, needs_npm
 from tests.patience import PATIENCE_S
 

@@ -12,11 +12,11 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from server.tests.http.authorization_world import AuthorizationWorld, free_port, listening
+from server.tests.http.authorization_world import AuthorizationWorld, listening
 from server.tests.http.consenting import BACK, Kept, Person, signs_in
 from server.tests.http.document_server import ADDRESS as DOCUMENT
 from server.tests.http.document_server import DocumentServer, send_json
-from server.tests.http_world import HttpServer, bearer, token_for
+from server.tests.http_world import HttpServer, bearer, free_port, token_for
 from tests.doors.npm import MODULES, PROGRAMS, needs_npm
 from tests.doors.terminal import facts, run
 from tests.patience import PATIENCE_S

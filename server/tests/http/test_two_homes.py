@@ -12,9 +12,8 @@ import anyio
 import httpx2
 import psycopg
 import pytest
-from server.tests.http.authorization_world import free_port
 from server.tests.http.consenting import Kept, Person, signs_in
-from server.tests.http_world import HttpServer, Raw, bearer, home, revoke, token_for
+from server.tests.http_world import HttpServer, Raw, bearer, free_port, home, revoke, token_for
 from tests.doors.terminal import facts, run
 from tests.patience import PATIENCE_S, until
 
