@@ -9,6 +9,7 @@ import pytest
 from server.tests.http.test_served_pages import ServedWorld
 from tests.doors.web.web_world import NOW, csrf_of, words_of
 
+from commonplace.core.errors import Invalid
 from commonplace_server.grants.grants import Allowed, GrantedTokens, Grants
 from commonplace_server.grants.programs import Programs
 from commonplace_server.grants.records import Record, RecordFile
@@ -116,7 +117,7 @@ def test_nobody_sees_or_ends_what_another_let_in(world, owner, given):
     """Neither a user, nor the same one in a space, nor another member or an admin of it."""
     issued = [world.lets_in("ann"), world.lets_in(TEAM, member="eve")]
     if given is None:  # no user has such a name, so that no two have one group
-        with pytest.raises(Exception, match="control"):
+        with pytest.raises(Invalid, match="control"):
             world.browser(owner)
         return
     if given:

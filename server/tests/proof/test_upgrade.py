@@ -89,7 +89,8 @@ class Former:
             ) as process,
         ):
             try:
-                yield process.stdout.readline().removeprefix("Serving on ").strip()[: -len("/mcp")]
+                line = process.stdout.readline()
+                yield line.removeprefix("Serving on ").strip().removesuffix("/mcp")
             finally:
                 process.kill()
 
@@ -135,7 +136,7 @@ class Writer(threading.Thread):
         assert self.error is None
 
     def shows(self, kept):
-        """Whether its server opens all of these."""
+        """Check that its server opens all of these."""
         for ref, word in kept.items():
             assert word in self._caller.done(("open_ref", {"ref": ref})).text, ref
 
@@ -186,7 +187,8 @@ def test_two_versions_serve_one_database_while_it_is_migrated(
             each.go_on()
         assert httpx2.get(f"{base}/readyz", timeout=PATIENCE_S).status_code == 200
         for one, other in ((old, new), (new, old)):
-            one.shows(dict([*other.kept.items()]))
+            one.shows(other.kept.copy())
+    assert (old.error, new.error) == (None, None)
     again = former.run("-m", "commonplace", *SERVE, COMMONPLACE_HOME=str(tmp_path / "other"))
     assert again.returncode == 1
     assert "Use the newer commonplace." in again.stderr
