@@ -105,7 +105,7 @@ class Node:
     def go_on(self) -> None:
         """End what SIGSTOP began, and wait until its Postgres, which led before, has ended.
 
-        A node that was replaced meanwhile is ended by its Patroni, to follow the one that leads.
+        Where the other leads by now, its Patroni ends it, to follow that one.
         """
         first = psutil.Process(self._postmaster())
         self.signal(signal.SIGCONT)
@@ -256,9 +256,9 @@ def _signal_all(pids: Sequence[int], number: int) -> None:
 
 
 def _free_ports(count: int) -> Iterator[int]:
-    """Ports of 127.0.0.1 that nobody listens at, nor is given: those of a system's own choice.
+    """Ports of 127.0.0.1 that nobody listens at, of those that a system hands to no one unasked.
 
-    A server that is started again has its port again, though others ask for some meanwhile.
+    So a server that is started again finds its port free, whatever others were given.
     """
     tried = itertools.count(10_000 + os.getpid() % 800 * 12)
     while count:

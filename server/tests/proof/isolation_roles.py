@@ -11,6 +11,7 @@ from psycopg import sql
 from server.tests.proof.memory_crowd import OF_NO_USER
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from random import Random
 
     from examples.postgres import OwnDatabase
@@ -113,11 +114,11 @@ class Roles:
             conn.rollback()
 
     def close(self) -> None:
-        """Let the sessions go."""
+        """End the sessions."""
         self._held.close()
 
 
-def _tables(database: OwnDatabase, victims: tuple[str, ...]) -> Any:
+def _tables(database: OwnDatabase, victims: tuple[str, ...]) -> Iterator[Table]:
     found = database.rows(
         "SELECT table_name, array_agg(column_name::text) FROM information_schema.columns"
         " WHERE table_schema = 'public' GROUP BY 1 HAVING bool_or(column_name = 'user_id')"

@@ -37,7 +37,7 @@ _HANDLE = re.compile(r"[a-z]+:\S+|[0-9a-f-]{32,}|[0-9a-f]{40,64}")
 
 
 class User:
-    """Somebody with a token: tools by the API, by MCP with and without a session, and pages."""
+    """A user with a token: tools by the API, by MCP with and without a session, and pages."""
 
     def __init__(self, server: HttpServer, owner: str, **given: Any) -> None:
         self._held = ExitStack()
@@ -131,7 +131,7 @@ class User:
         return sent.content
 
     def close(self) -> None:
-        """Let its connections go."""
+        """Close its connections."""
         self._held.close()
 
 
@@ -139,7 +139,7 @@ def _address(page: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The path of a page, and what is left for its query or its form."""
     rest, path = dict(given), row_of(page).path
     for name in re.findall(r"\{(\w+)\}", path):
-        path = path.replace(f"{{{name}}}", httpx2.QueryParams({"x": rest.pop(name)}).__str__()[2:])
+        path = path.replace(f"{{{name}}}", str(httpx2.QueryParams({"x": rest.pop(name)}))[2:])
     return path, rest
 
 
@@ -210,7 +210,7 @@ class Victim:
         return [self.user.caller.call("open_ref", {"ref": x}).text for x in self.refs]
 
     def close(self) -> None:
-        """Let its connections go."""
+        """Close its connections."""
         self.user.close()
 
 
@@ -229,7 +229,7 @@ class IsolationWorld:
         self._secrets = re.compile("|".join([r"zu[a-z]+rok", *map(re.escape, sorted(ids))]))
 
     def user(self, owner: str) -> User:
-        """Somebody else, who has written too."""
+        """Another user, who has written too."""
         made = self._held.enter_context(closing(User(self._server, owner)))
         refs = []
         for tool, given in WRITES.items():
@@ -245,5 +245,5 @@ class IsolationWorld:
         return {x for x in self._secrets.findall(text) if x not in said}
 
     def close(self) -> None:
-        """Let all connections go."""
+        """Close all connections."""
         self._held.close()

@@ -1,6 +1,6 @@
 """Probes of what is another's: names of things that are there, and of twins that never were.
 
-A twin differs from a name in one character. Whoever may not see a thing is answered the same for
+A twin differs from a name in one character. A user who may not see a thing is answered the same for
 both, but for that character. Probes are made from the schemas of tools and from the table of pages,
 so that a new tool and a new page are probed by themselves.
 """
@@ -23,7 +23,7 @@ HERE = "\x00"
 """Stands in the arguments of a probe for what it asks for."""
 
 OWN = tuple(chr(x) for x in range(1, 9))
-"""Stand there for what whoever asks has of their own: each for another thing."""
+"""Stand there for what the user who asks has of their own: each for another thing."""
 
 SECRET = re.compile(r"z[ui][a-z]+rok")
 """The words that victims alone write, and their twins."""
@@ -112,7 +112,7 @@ _OF_AN_ANSWER = (
     (re.compile(r"(?!2020)20\d\d-\d\d-\d\d(?:[T ][\d:.]+)?(?:Z|[+-]\d\d:\d\d)?"), "<now>"),
     (re.compile(r"\b\d\d[:-]\d\d(?:[:-]\d\d(?:[.-]\d+)?)?\b"), "<now>"),
     (re.compile(r'"duration_ms": ?[\d.]+'), "<now>"),
-    # Said now and then, to whoever writes next.
+    # Said now and then, to the user who writes next.
     (re.compile(r'(?:\\n)*Note: Not found by meaning yet[^"]*'), ""),
     (re.compile(r'(?:, )?"Not found by meaning yet[^"]*"(?:, (?="))?'), ""),
     # Of what its own user wrote: of another's the secret would stand in it.
@@ -160,7 +160,7 @@ class Probe(NamedTuple):
     writes: bool
 
     def of(self, text: str, own: Sequence[str]) -> dict[str, Any]:
-        """The arguments that ask for this, by somebody who has these."""
+        """The arguments that ask for this, by a user who has these."""
         return _put(self.given, dict(zip((HERE, *OWN), (text, *own), strict=True)))
 
 

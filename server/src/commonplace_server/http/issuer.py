@@ -41,7 +41,6 @@ _MOST_BYTES = 1024 * 1024
 _TIMEOUT_S = 10.0
 _MOST_CALLERS = 10_000
 
-
 _RIGHTS = {"read": ("read",), "write": SCOPES, "admin": (*SCOPES, ADMIN)}
 """What each role in a space allows at most."""
 
@@ -238,7 +237,7 @@ class Issuer:
             named = opening(space.removeprefix(PREFIX), 60)
             raise Denied(
                 f"{opening(member, 60)!r} is no member of a space {named!r}.",
-                hint="Who runs the server lets a group in by serve.spaces.",
+                hint="Ask who runs the server to let a group of yours in (serve.spaces).",
             )
         try:
             parse_member(member)

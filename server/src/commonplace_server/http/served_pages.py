@@ -144,7 +144,7 @@ def pages_for_tokens(
 
 
 def _note(observers: Sequence[ObservesCalls], page: AnsweredPage) -> None:
-    """Tell the observers of a page that was answered."""
+    """Report a page that was answered to all who observe calls."""
     over = FinishedCall(
         owner=page.visitor.owner,
         token_id=page.visitor.token_id,

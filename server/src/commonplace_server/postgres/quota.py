@@ -29,7 +29,10 @@ class OverQuota(Denied):
 
     @classmethod
     def of(cls, detail: str) -> OverQuota:
-        """The error for the numbers of the database: there would be, of that new, at most."""
+        """The error for what the database counted.
+
+        detail: how many entries and bytes there would be, would be new, and may be at most.
+        """
         entries, size, more_entries, more_size, most_entries, most_size = map(int, detail.split())
         is_number = more_entries > 0 and 0 < most_entries < entries
         there, more, most, what = (

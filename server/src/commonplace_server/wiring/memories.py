@@ -66,7 +66,7 @@ class PostgresMemories:
         url = shared.settings.database.url
         assert url is not None
         serve = shared.settings.serve
-        # Who calls a command on the machine decides what there may be.
+        # Commands on the machine are not held to it: who calls them sets the quota.
         quota = Quota(int(serve.most_entries), int(serve.most_bytes))
         is_held = shared.serves_owners and any(quota)
         self._database = Postgres(url, check=check_database, quota=quota if is_held else None)
