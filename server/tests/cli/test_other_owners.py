@@ -85,7 +85,9 @@ def test_forget_owner_takes_what_filters_choose(env, served):
     with served("ann") as app:
         refs = write_everywhere(app, SECRET)
     chosen = ["forget", "--query", "numbat", "-j", "chronicle", "--yes", "--json", "--owner"]
-    assert run(*chosen, "bob", env=env).exit_code == 3
+    nothing = run(*chosen, "bob", env=env)
+    assert nothing.exit_code == 3
+    assert "export --owner" in nothing.output  # `list` shows none of bob's
     done = json.loads(run(*chosen, "ann", env=env).stdout)
     assert [each["ref"] for each in done["items"]] == [x for x in refs if x.startswith("chronicle")]
 

@@ -291,6 +291,14 @@ def test_each_page_says_whose_it_is(world):
             assert words in words_of_html(browser.get(path).text), path
 
 
+def test_the_box_says_that_a_space_is_written_to(world):
+    """Also where the names of pages, and who is signed in, are folded away: on a phone."""
+    box = world.browser(TEAM, member="bob").get("/web/").text.partition('id="box"')[2]
+    assert "in the space team" in box.partition("</form>")[0]
+    box = world.browser("ann").get("/web/").text.partition('id="box"')[2]
+    assert "space" not in words_of_html(box.partition("</form>")[0])
+
+
 def test_a_member_writes_at_the_pages_of_a_space(world):
     """As who they are; and no page offers them to delete what they have just written."""
     ann, _, eve = members(world)

@@ -30,6 +30,26 @@ def test_each_verb_is_of_one_user(tmp_path):
     assert refs("cables", "--user", "ann") == []
 
 
+def test_what_is_kept_for_another_user_cannot_expire_here():
+    """What to do instead holds for every user, also one who is served and so is no owner here."""
+    words = ("memory", "save", "gratitude", "The ferry ran", "--expires", "in 30 days")
+    refused = run(*words, "--owner", "ann")
+    assert refused.exit_code == 2
+    assert "cannot expire here" in refused.stderr
+    assert "Leave out --expires" in refused.stderr
+    assert "COMMONPLACE_OWNER" not in refused.stderr
+    assert facts("memory", "list", "gratitude", "--owner", "ann")["items"] == []
+
+
+@pytest.mark.parametrize("command", [("memory", "save", "gratitude"), ("todo",)])
+def test_a_space_has_no_memory(command):
+    """What stood there would name no author, on the pages of all its members."""
+    refused = run(*command, "The ferry ran", "--owner", "space:team")
+    assert refused.exit_code == 2
+    assert "'team' is a space, and has no memory" in refused.stderr
+    assert facts("memory", "list", "--owner", "space:team")["items"] == []
+
+
 @pytest.mark.parametrize("named", ["2", "-1", "beginning"])
 def test_a_to_do_is_done_by_a_short_form_of_its_ref(named):
     """Its number in the list that was shown, -1 for the newest, or what its ref begins with."""

@@ -118,13 +118,14 @@ def forget(
     and searches what that owner has here and there.
     """
     days, rewrites = filters.pop("keep_days"), filters.pop("rewrites")
-    inherited, owner = filters.pop("with_inherited"), filters.pop("owner")
+    inherited, owner = filters.pop("with_inherited"), filters["owner"]
     if refs:
         filters["project"] = None
     _check_filters(refs, filters)
     with opened_of(owner, finishes=False) as app:
         service = app.forgetting()
-        chosen = _select(app, service, filters) if any(filters.values()) else ()
+        is_filtered = any(filters[name] is not None for name in _FILTERS)
+        chosen = _select(app, service, filters) if is_filtered else ()
         if not refs and not chosen:
             show(_resumed(() if dry_run else service.resume()), as_json)
             return
@@ -204,10 +205,10 @@ def _select(app: App, service: ForgettingService, filters: dict[str, Any]) -> li
     )
     if not taken:
         given = [f"--{name} {filters[name]!r}" for name in _FILTERS if filters[name] is not None]
-        raise NotFound(
-            f"No entry fits {' and '.join(given)}.",
-            hint="`commonplace recall` and `commonplace list` show what there is.",
-        )
+        hint = "`commonplace recall` and `commonplace list` show what there is."
+        if filters["owner"] is not None:  # which show nothing of another's
+            hint = "`commonplace export --owner NAME FOLDER` writes out what there is."
+        raise NotFound(f"No entry fits {' and '.join(given)}.", hint=hint)
     return taken
 
 

@@ -14,6 +14,7 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.core.refs import look_up
+from commonplace.core.spaces import PREFIX, is_space
 from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.asking import confirm
 from commonplace.doors.cli.call_settings import settings
@@ -180,10 +181,16 @@ def _save(kind: str, words: Sequence[str], user: str | None, given: dict[str, An
         )
     if kind == "message" and given["role"] is None and given["ref"] is None:
         given["role"] = "user"
+    if user is not None and is_space(user):
+        raise Invalid(
+            f"{user.removeprefix(PREFIX)!r} is a space, and has no memory: that is one person's.",
+            hint="Keep it for a user; members of a space write into its log, notebook or timeline.",
+        )
     if expires_at() is not None and _is_others(user):
         raise Invalid(
             "What is kept for another user cannot expire here.",
-            hint=f"Set COMMONPLACE_OWNER={user} and leave out --owner.",
+            hint="Leave out --expires; the tool `memory_save` over HTTP and the library's `Memory`"
+            " take one for every user.",
         )
     with opened(defers_filing=True) as app, _service(app, user) as service:
         tool = service.write_toolset(lambda: service).tool("memory_save")

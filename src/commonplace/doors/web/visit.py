@@ -84,12 +84,17 @@ class Visitor(Struct, kw_only=True):
         return self.may_write and (self.member is None or self.member.may_delete)
 
     @property
+    def space(self) -> str:
+        """The space whose pages these are, in words; empty for those of one person."""
+        named = f"the space {self.owner.removeprefix(PREFIX)}"
+        return visible(named) if is_space(self.owner) else ""
+
+    @property
     def name(self) -> str:
         """Who it is, in words: a user, or a member and the space."""
-        space = f"the space {self.owner.removeprefix(PREFIX)}" if is_space(self.owner) else ""
         if self.member is None:
-            return visible(space or self.owner)
-        return visible(f"{self.member.name}, in {space}")
+            return self.space or visible(self.owner)
+        return f"{visible(self.member.name)}, in {self.space}"
 
     def screen(self, screen: Screen) -> Callable[[str], str]:
         """What shows a text on its pages: a mark for each secret, which its requests may name."""
