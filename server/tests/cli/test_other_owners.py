@@ -8,6 +8,7 @@ from tests.doors.terminal import run
 
 from commonplace.app import Apps
 from commonplace.app.process import ProcessContext
+from commonplace.chronicle import Chronicle
 from commonplace_testing import HashingEncoder, ReadySlot
 
 SECRET = "The cobalt numbat counts eleven umbrellas behind the bakery at dawn."
@@ -104,6 +105,17 @@ def test_a_served_users_name_opens_nothing_for_the_machines_owner(env, served):
     assert run("list", env={**env, "COMMONPLACE_OWNER": "grace"}).exit_code == 0
     assert run("export", "--owner", "grace", "out", env=env).exit_code == 0
     assert run("list", env={**env, "COMMONPLACE_OWNER": "grace"}).exit_code == 0
+
+
+def test_a_program_in_a_home_leaves_its_owner_the_command_line(env, tmp_path):
+    """Who keeps all in one folder by the library is the machine's owner there all the same."""
+    slot = ReadySlot(HashingEncoder())
+    with Chronicle("me", home=tmp_path / "data", encoder=slot) as chronicle:
+        chronicle.save_entry("Rang the bell.")
+        with chronicle.beside("ann") as of_ann:
+            of_ann.save_entry("Rang it too.")
+    assert run("list", env=env).exit_code == 0
+    assert run("list", env={**env, "COMMONPLACE_OWNER": "ann"}).exit_code == 1
 
 
 def test_a_space_is_no_machines_owner(env):

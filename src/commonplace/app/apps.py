@@ -173,10 +173,13 @@ class Apps:
 
 
 def open_served(settings: Settings, owner: str, *, clock: Clock, shared: ProcessContext) -> App:
-    """The app of an owner other than the machine's; see `settings_of`."""
+    """The app of an owner other than the machine's; see `settings_of`.
+
+    A program that keeps all in one home opens the machine's owner too, who is not noted as served.
+    """
     own = settings_of(settings, owner, shared.folder_of(owner))
     make_owner_folder(settings.home / "users", owner)
-    if shared.serves_owners:
+    if shared.serves_owners and owner != settings.owner:
         make_folder(shared.mark_of(owner))
     return App(own, user_home=None, clock=clock, shared=shared)
 
