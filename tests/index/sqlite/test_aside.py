@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from functools import partial
 
 import psutil
 import pytest
 
+from commonplace.db.sqlite import connect
 from commonplace.index.sqlite import aside
 from commonplace_testing import a_doc
 
@@ -72,6 +74,17 @@ def test_what_it_finds_is_what_is_found_here(large, folder, statement, said):
         found = find()
     assert [said in problem.what for problem in found] == [True]
     assert found == large.problems()
+
+
+def test_what_another_program_holds_is_no_fault(large, folder, monkeypatch):
+    """As a second doctor does over a very large index: nothing is to be repaired."""
+    monkeypatch.setattr("commonplace.index.sqlite.file.connect", partial(connect, busy_s=0))
+    with closing(sqlite3.connect(folder / "index.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        (found,) = large.problems()
+        assert "locked" in found.what
+        assert not found.repairable
+    assert large.problems() == []
 
 
 def test_without_another_process_this_one_finds_it(large, folder, monkeypatch):

@@ -92,6 +92,9 @@ def _words_match(conn: sqlite3.Connection, sql: Queries) -> bool:
             # Without rank = 1 the check passes on an index that differs from its docs.
             conn.execute(sql["check_words"])
     except sqlite3.DatabaseError as exc:
+        code = exc.sqlite_errorcode & 0xFF
+        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            raise  # nothing was looked at
         # Where nothing may be written, not even this check can be asked for.
-        return exc.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+        return code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
     return True
