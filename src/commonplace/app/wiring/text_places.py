@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _NOT_SHARED = {"users", "models"}
 BY_ITS_JOURNAL = "deleting the entry"
 BY_SUMMING_UP = "deleting the entry; summaries are made again without it"
-IN_DATABASE = "the database that `database.url` names"
+THE_DATABASE = "the database that `database.url` names"
 BY_FILING = "filing, once the entry is gone"
 
 
@@ -399,7 +399,7 @@ PLACES: tuple[TextPlace, ...] = (
     ),
     TextPlace(
         name="memory on Postgres",
-        where=IN_DATABASE,
+        where=THE_DATABASE,
         holds="records of memory of all users, their words and vectors",
         paths=lambda _owner: (),
         journal="memory",
@@ -409,7 +409,7 @@ PLACES: tuple[TextPlace, ...] = (
     ),
     TextPlace(
         name="chronicle on Postgres",
-        where=IN_DATABASE,
+        where=THE_DATABASE,
         holds="entries of the log of all served users, their words and vectors",
         paths=lambda _owner: (),
         journal="chronicle",
@@ -419,7 +419,7 @@ PLACES: tuple[TextPlace, ...] = (
     ),
     TextPlace(
         name="private journal on Postgres",
-        where=IN_DATABASE,
+        where=THE_DATABASE,
         holds="private entries of all served users, their words and vectors",
         paths=lambda _owner: (),
         journal="private",
@@ -429,7 +429,7 @@ PLACES: tuple[TextPlace, ...] = (
     ),
     TextPlace(
         name="timeline on Postgres",
-        where=IN_DATABASE,
+        where=THE_DATABASE,
         holds="entries of the timeline of all served users, their summaries, words and vectors",
         paths=lambda _owner: (),
         erased=BY_SUMMING_UP,
@@ -438,7 +438,7 @@ PLACES: tuple[TextPlace, ...] = (
     ),
     TextPlace(
         name="notebook on Postgres",
-        where=IN_DATABASE,
+        where=THE_DATABASE,
         holds="sections and entries of all served users, what overviews were, words and vectors",
         paths=lambda _owner: (),
         journal="notebook",
@@ -520,7 +520,7 @@ PLACES: tuple[TextPlace, ...] = (
     ),
     TextPlace(
         name="former texts on Postgres",
-        where=IN_DATABASE,
+        where=THE_DATABASE,
         holds="what edits replaced of what lies there, likewise, for every server",
         paths=lambda _owner: (),
         erased="as in files; whoever deletes the entry",
@@ -529,7 +529,7 @@ PLACES: tuple[TextPlace, ...] = (
     ),
     TextPlace(
         name="signed-in browsers on Postgres",
-        where=IN_DATABASE,
+        where=THE_DATABASE,
         holds="secrets that pages show marks for, and what a next page is to say; sealed by the"
         " cookie of the browser, which lies nowhere else",
         paths=lambda _owner: (),
