@@ -230,7 +230,7 @@ class AmendService(Struct, frozen=True, kw_only=True):
             if isinstance(amender, EditsFields):
                 now = amender.read_fields(each)
                 new = {x: y.strip() for x, y in fields.items() if y.strip() != now.get(x, "")}
-                if new and not _is_anothers(amender.read_text(each).author):
+                if new and not (author_at_work() and _is_anothers(amender.read_text(each).author)):
                     return amender.edit_fields(each, text, new, expected=expected)
             return edit_entry(amender, each, text, expected=expected, fields=fields)
 
