@@ -673,6 +673,8 @@ def test_a_number_outside_its_range_is_refused(value, home, project):
     if value:
         with pytest.raises(Invalid, match="Write a number of 0 to 1"):
             read(project, home, COMMONPLACE_NOTEBOOK_MINIMUM_SALIENCE=value)
+    with pytest.raises(Invalid, match="0 to 1,000,000,000,000"):  # in digits, as people write it
+        read(project, home, COMMONPLACE_SERVE_MOST_ENTRIES="-1")
 
 
 def test_a_number_is_written_as_one(home):

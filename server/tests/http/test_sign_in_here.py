@@ -176,3 +176,15 @@ def test_a_server_where_nobody_could_sign_in_does_not_start(given, said):
     done = run("serve", "--http", "127.0.0.1:0", env=environ)
     assert done.exit_code != 0
     assert said in done.output
+
+
+@pytest.mark.parametrize("sign_in", ["true", "false"])
+def test_roles_of_groups_are_refused_without_who_names_the_groups(sign_in):
+    """A space that no token ever opens is said at the start, and what to set."""
+    environ = {"COMMONPLACE_SERVE_SPACES": "team:write=engineers"}
+    environ["COMMONPLACE_SERVE_ADDRESS"] = "https://memory.example.org"
+    environ["COMMONPLACE_SERVE_SIGN_IN"] = sign_in
+    done = run("serve", "--http", "127.0.0.1:0", env=environ)
+    assert done.exit_code == 2
+    assert "serve.issuer names none" in done.stderr
+    assert "commonplace tokens create --space" in done.stderr

@@ -242,7 +242,7 @@ def number_of(low: float, high: float) -> Callable[[object, Origin], float]:
         ):
             return float(number)
         raise Invalid(
-            f"{origin.name} is {value!r}.", hint=f"Write a number of {low:g} to {high:g}."
+            f"{origin.name} is {value!r}.", hint=f"Write a number of {low:.15g} to {high:,.15g}."
         )
 
     return parse

@@ -31,6 +31,12 @@ def read_sign_in(
 ) -> SignIn:
     """How clients sign in, if they can. Raises: Invalid."""
     serve = settings.serve
+    if serve.spaces and serve.issuer is None:
+        raise Invalid(
+            "serve.spaces names groups of an identity provider, and serve.issuer names none.",
+            hint="Set serve.issuer too, or give members tokens of this server (`commonplace tokens"
+            " create --space`) and take serve.spaces out.",
+        )
     if serve.sign_in:
         return _at_this_server(settings, tokens, records, offer)
     if serve.issuer is None:
