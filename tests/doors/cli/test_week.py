@@ -191,8 +191,9 @@ def sunday(person):
         "Swept the quay",
         "paint the pier",
     }
-    texts = [path.read_bytes() for path in Path.home().rglob("*") if path.is_file()]
-    assert not any(b"third plank" in text or b"4711" in text for text in texts)
+    files = [path for path in Path.home().rglob("*") if path.is_file()]
+    assert [x for x in files if b"third plank" in x.read_bytes()] == []
+    assert [x for x in files if b"gate code" in x.read_bytes()] == []
 
 
 def test_a_week_in_the_terminal_alone(person):
