@@ -13,11 +13,9 @@ from tests.patience import PATIENCE_S, until
 from commonplace.core.errors import Conflict, Denied, Internal, Invalid, Lost, Unavailable
 from commonplace.core.values import Answer
 from commonplace.verbs.toolset import Effects, Tool
-from commonplace_server.postgres import migrate as postgres_migrate
 from commonplace_server.postgres.address import parse_address
 from commonplace_server.postgres.database import (
     Postgres,
-    queries,
     refuse_unguarded,
     statement,
 )
@@ -409,86 +407,6 @@ class TestRoles:
             assert conn.execute("SELECT 1 FROM wb_outbox").fetchall() == []
         pool.close()
         worker.close()
-
-
-class TestMigrate:
-    def test_twice_is_once(self, empty_database):
-        """The second time there is nothing to do."""
-        assert migrate_postgres(empty_database.admin_url, SERIES)
-        assert migrate_postgres(empty_database.admin_url, SERIES) == []
-
-    def test_several_at_once(self, empty_database):
-        """Each step is applied by one of them."""
-        done = []
-        threads = [
-            threading.Thread(
-                target=lambda: done.extend(migrate_postgres(empty_database.admin_url, SERIES))
-            )
-            for _ in range(4)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sorted(done) == sorted(set(done))
-        assert len(done) == sum(len(each) for each in SERIES.values())
-
-    def test_a_table_that_a_backup_reads_is_not_waited_for(self, empty_database, monkeypatch):
-        """Every save would wait behind it; once the backup has ended it can be done."""
-        shorter = {**queries(), "wait_shortly": "SET LOCAL lock_timeout = '50ms'"}
-        monkeypatch.setattr(postgres_migrate, "queries", lambda: shorter)
-        first, *rest = SERIES["records"]
-        migrate_postgres(empty_database.admin_url, {"records": [first]})
-        with psycopg.connect(empty_database.admin_url) as backup:
-            backup.execute("SELECT 1 FROM wb_outbox")
-            with pytest.raises(Unavailable, match="records 0002 was not applied") as refused:
-                migrate_postgres(empty_database.admin_url, SERIES)
-            assert "backup" in refused.value.hint
-        done = migrate_postgres(empty_database.admin_url, {"records": [first, *rest]})
-        assert len(done) == len(rest)
-
-    def test_what_is_not_migrated_or_newer_is_refused(self, empty_database, database):
-        """Both say what to do."""
-        pool = opened(empty_database.app_url)
-        with pytest.raises(Unavailable) as missing, pool.owner_transaction("ann"):
-            pass
-        assert "migrate" in missing.value.hint
-        pool.close()
-        database.run(
-            "INSERT INTO applied_migrations (series, number, name) VALUES ('records', 99, 'x')"
-        )
-        pool = opened(database.app_url)
-        with pytest.raises(Unavailable, match="99"), pool.owner_transaction("ann"):
-            pass
-        with pytest.raises(Unavailable, match="99"):
-            migrate_postgres(database.admin_url, SERIES)
-        pool.close()
-
-    @pytest.mark.usefixtures("postgres_template")  # the roles
-    def test_a_table_that_another_role_made_is_not_written(self, empty_database):
-        """What it would run, it would run as the administrator; a trigger on our own as well."""
-        empty_database.run("GRANT CREATE ON SCHEMA public TO commonplace_app")
-        table = "(series text, number integer, name text, at timestamptz DEFAULT now())"
-        with psycopg.connect(empty_database.app_url) as conn:
-            conn.execute(f"CREATE TABLE applied_migrations {table}")
-        with pytest.raises(Denied, match="applied_migrations"):
-            migrate_postgres(empty_database.admin_url, SERIES)
-        empty_database.run("DROP TABLE applied_migrations")
-        empty_database.run(f"CREATE TABLE applied_migrations {table}")
-        empty_database.run(
-            "CREATE TRIGGER t BEFORE UPDATE ON applied_migrations"
-            " FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()"
-        )
-        with pytest.raises(Denied, match="applied_migrations"):
-            migrate_postgres(empty_database.admin_url, SERIES)
-        empty_database.run("DROP TABLE applied_migrations")
-        assert migrate_postgres(empty_database.admin_url, SERIES)
-
-    @pytest.mark.usefixtures("postgres_template")  # which makes the roles
-    def test_the_application_cannot_migrate(self, empty_database):
-        """Its role may not make tables."""
-        with pytest.raises(Denied):
-            migrate_postgres(empty_database.app_url, SERIES)
 
 
 class TestErrors:

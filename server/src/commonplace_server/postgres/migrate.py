@@ -5,10 +5,17 @@ Never undoes a migration and never touches a database that a newer program has a
 
 from __future__ import annotations
 
+import random
 import time
 from typing import TYPE_CHECKING
 
-from psycopg.errors import LockNotAvailable
+from psycopg import sql
+from psycopg.errors import (
+    DeadlockDetected,
+    LockNotAvailable,
+    QueryCanceled,
+    SerializationFailure,
+)
 
 from commonplace.core.errors import Denied, Unavailable
 from commonplace_server.postgres.address import parse_address
@@ -27,19 +34,32 @@ if TYPE_CHECKING:
     from commonplace_server.postgres.database import Connection
 
 _MIGRATING_S = 3600.0
+_PATIENCE_S = 60.0
+_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 2.0
+_IN_THE_WAY = (LockNotAvailable, DeadlockDetected, SerializationFailure)
 
 
 class OtherSchema(Unavailable):
     """The tables of a database are not those of this program."""
 
 
-def migrate_postgres(url: str, series: Mapping[str, Sequence[Migration]]) -> list[str]:
+def migrate_postgres(
+    url: str, series: Mapping[str, Sequence[Migration]], *, patience_s: float = _PATIENCE_S
+) -> list[str]:
     """Apply what is missing of each series, as the role of this address; what was applied now.
 
-    series: by name, in the order in which they are applied. Several processes may call it at once:
-    each step is looked up and applied in one transaction, under one lock. Raises: Unavailable when
-    the database has migrations this program does not know, or a lock is long in the way; Denied
-    for a role that may not.
+    Several processes may call it at once: each step is looked up and applied in one transaction,
+    under one lock.
+
+    Args:
+        url: Of the database, as the owner of its tables.
+        series: By name, in the order in which they are applied.
+        patience_s: For how long a step is tried again that finds a table in use.
+
+    Raises:
+        Unavailable: The database has migrations this program does not know, or a table is in use
+            for longer.
+        Denied: The role may not.
     """
     conninfo, name, place = parse_address(url)
     done: list[str] = []
@@ -48,7 +68,7 @@ def migrate_postgres(url: str, series: Mapping[str, Sequence[Migration]]) -> lis
             done += [
                 _label(each, migration)
                 for migration in migrations
-                if _applied(conn, name, each, migration)
+                if _applied(conn, name, each, migration, patience_s)
             ]
         _compare(conn, name, series)
     return done
@@ -79,14 +99,34 @@ def refuse_other_schema(
     _compare(conn, name, series)
 
 
-def _applied(conn: Connection, name: str, series: str, migration: Migration) -> bool:
-    try:
-        return _apply(conn, series, migration)
-    except LockNotAvailable:
-        raise Unavailable(
-            f"{name} has a table of memory in use: {series} {migration.number:04} was not applied.",
-            hint="Wait for the end of a backup or a long report, then migrate again.",
-        ) from None
+def _applied(
+    conn: Connection, name: str, series: str, migration: Migration, patience_s: float
+) -> bool:
+    """Whether it was applied now; it is tried again for as long as others use its tables."""
+    ends, pause_s = time.monotonic() + patience_s, _PAUSE_S
+    while True:
+        try:
+            return _apply(conn, series, migration)
+        except _IN_THE_WAY:
+            if time.monotonic() > ends:
+                raise _in_use(conn, name, series, migration) from None
+        # Those who waited behind it have their turn; no two migrate in step with one another.
+        time.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311  a pause, no secret
+        pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+def _in_use(conn: Connection, name: str, series: str, migration: Migration) -> Unavailable:
+    """What to say of a step whose tables others use, by the one that has used one the longest."""
+    tables = {"tables": _tables_named(conn, migration)}
+    held = conn.execute(statement(queries()["longest_user"]), tables).fetchone()
+    what = "a table of memory in use"
+    if held is not None:
+        user = f"process {held[1]}" if held[1] else "a prepared transaction"
+        what = f"the table {held[0]} in use by {user}"
+    return Unavailable(
+        f"{name} has {what}: {series} {migration.number:04} was not applied.",
+        hint="Wait for the end of a backup or a long report, then migrate again.",
+    )
 
 
 def _apply(conn: Connection, series: str, migration: Migration) -> bool:
@@ -101,7 +141,7 @@ def _apply(conn: Connection, series: str, migration: Migration) -> bool:
             )
         if _one(conn, "applied", series=series) >= migration.number:
             return False
-        conn.execute(statement(queries()["wait_shortly"]))
+        _take_tables(conn, migration)
         conn.execute(statement(migration.sql))
         conn.execute(
             statement(queries()["note_applied"]),
@@ -110,6 +150,29 @@ def _apply(conn: Connection, series: str, migration: Migration) -> bool:
         conn.execute(statement(queries()["let_read_applied"]))
     conn.deadline = time.monotonic() + DEADLINE_S
     return True
+
+
+def _take_tables(conn: Connection, migration: Migration) -> None:
+    """Lock all tables that a migration names, within half the time after which deadlocks are found.
+
+    A step that took them one after another, with work between, would let a server's own wait come
+    to that age meanwhile: the server's write would then be what the database gives up. So whoever
+    waits for one of these began after the first was taken, and the step has all of them, or has
+    given way, before the database looks.
+    """
+    conn.execute(statement(queries()["wait_shortly"]))
+    if tables := _tables_named(conn, migration):
+        listed = sql.SQL(", ").join(map(sql.Identifier, tables))
+        try:
+            conn.execute(statement(queries()["take"]).format(tables=listed))
+        except QueryCanceled:  # by the limit of its whole time
+            raise LockNotAvailable from None
+    conn.execute(statement(queries()["take_time"]))
+
+
+def _tables_named(conn: Connection, migration: Migration) -> list[str]:
+    rows = conn.execute(statement(queries()["named"]), {"sql": migration.sql}).fetchall()
+    return [row[0] for row in rows]
 
 
 def _compare(conn: Connection, name: str, series: Mapping[str, Sequence[Migration]]) -> None:

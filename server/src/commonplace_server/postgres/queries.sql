@@ -85,6 +85,35 @@ GRANT SELECT ON applied_migrations TO commonplace_app, commonplace_worker;
 -- One process at a time migrates a database; released at the end of the transaction.
 SELECT pg_advisory_xact_lock(7166182915201);
 
+-- name: named
+-- Our tables, all of whose names begin so, that a migration's text names.
+SELECT relname::text FROM pg_catalog.pg_class
+WHERE relkind IN ('r', 'p') AND relname ~ '^(cp|wb)_'
+    AND relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = current_schema())
+    AND relname = ANY (regexp_split_to_array(%(sql)s::text, '\W+'))
+ORDER BY 1;
+
 -- name: wait_shortly
--- Whoever saves or searches waits behind one who waits for a table of theirs.
-SET LOCAL lock_timeout = '3s';
+-- Whoever saves or searches waits behind one who waits for a table of theirs. A statement's whole time is limited
+-- too, since it may take several.
+SELECT set_config('lock_timeout', each.ms, true), set_config('statement_timeout', each.ms, true)
+FROM (SELECT greatest(least(500, setting::integer / 2), 1)::text AS ms
+    FROM pg_catalog.pg_settings WHERE name = 'deadlock_timeout') AS each;
+
+-- name: take
+-- All at once, before anything else is done: whoever uses one of them may want the next.
+LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE;
+
+-- name: take_time
+-- What is done with them may take long.
+SET LOCAL statement_timeout = 0;
+
+-- name: longest_user
+-- Of these tables the one that the oldest transaction uses, and its process: none where it is prepared.
+SELECT c.relname::text, l.pid FROM pg_catalog.pg_locks AS l
+JOIN pg_catalog.pg_class AS c ON c.oid = l.relation
+JOIN pg_catalog.pg_database AS d ON d.oid = l.database AND d.datname = current_database()
+LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = l.pid
+WHERE l.granted AND l.pid IS DISTINCT FROM pg_backend_pid() AND c.relname = ANY (%(tables)s::text[])
+    AND c.relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = current_schema())
+ORDER BY a.xact_start NULLS FIRST, 1 LIMIT 1;
