@@ -13,9 +13,11 @@ from commonplace.core.errors import Conflict, NotFound
 from commonplace.core.expiring import revealed
 from commonplace.core.importer import ForeignEntry
 from commonplace.doors.web.visit import Visitor
+from commonplace.journals.memory.records import RecordDraft
 from commonplace.journals.private.journal import MOST_IN_A_BRIEF
 from commonplace.journals.private.note import note_of
 from commonplace.private import Private
+from commonplace.verbs.forgetting.shingles import shingles_of
 from commonplace.verbs.imports.journals import IntoPrivate
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.state.visitors import VisitorDatabase
@@ -296,3 +298,21 @@ def test_forgetting_takes_what_browsers_were_shown(one, two, database):
     assert forgetting.carry_out(plan).is_clean
     assert visitors.find(cookie).hidden == {}
     pool.close()
+
+
+def test_what_says_the_same_is_asked_of_the_index(one, two):
+    """Entries that do not say it are not read, but for drafts of memory, which no index holds."""
+    ref = thought(one, SAID)
+    thought(one, "The harbour is closed.")
+    one.memory.journal.save(_diary("The ferry is late.", is_draft=False))
+    draft = one.memory.journal.save(_diary(f"{SAID} Perhaps.", is_draft=True)).record.ref
+    forgetting = two.forgetting()
+    assert [each.ref for each in forgetting.plan([ref]).others] == [draft]
+    looked_at = forgetting.texts.docs_elsewhere_with(shingles_of(SAID))
+    assert "The harbour is closed." not in {doc.own_text for doc in looked_at}
+    two.amend.delete(draft)
+    assert [doc.ref for doc in forgetting.texts.docs_elsewhere_with(shingles_of(SAID))] == [ref]
+
+
+def _diary(body, *, is_draft):
+    return RecordDraft(kind="journal", fields={"title": "", "body": body, "is_draft": is_draft})

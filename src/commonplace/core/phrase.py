@@ -26,6 +26,10 @@ class Phrase(Struct, frozen=True, kw_only=True):
     parts: tuple[str, ...]
     inner: tuple[str, ...]
 
+    def may_be_in(self, text: str) -> bool:
+        """Whether a text contains all of its parts."""
+        return all(part in text for part in self.parts)
+
     def sure_words(self) -> list[list[str]]:
         """Words that every text with the phrase has, each in all its forms, folded, not stemmed."""
         words = {word.lower() for word in self.inner if _SURE.fullmatch(word)}

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import Invalid, Unavailable
+from commonplace.core.phrase import Phrase
 from commonplace.core.refs import short_number, short_ref
 from commonplace.core.values import (
     Candidates,
@@ -29,7 +30,7 @@ from commonplace.core.values import (
 from commonplace.index.scoring.links import links_on_the_way
 from commonplace.index.scoring.score import NO_COSINES, Measured, candidates_of
 from commonplace.index.scoring.vectors import checked_query
-from commonplace.index.sqlite.docs import doc_of, instant, plain, prefix_end
+from commonplace.index.sqlite.docs import Facet, doc_of, instant, plain, prefix_end
 from commonplace_server.index.doc_cache import (
     FIRST,
     NO_DOCS,
@@ -76,6 +77,8 @@ TABLES = (
 SERIES = "index"
 """The name of those migrations, which lie in `index/migrations`."""
 
+# Of the columns that a doc is read from.
+_TEXT = 6
 # Docs whose vectors leave in one transaction, 0.08 s in which what is filed for their owner waits.
 _PREVIOUS_AT_ONCE = 1_000
 
@@ -167,6 +170,24 @@ class PostgresOwnerIndex:
         with self._reading() as tx:
             marks = dict(tx.query("list_marks").fetchall())
         return KnownSources(marks=marks, stamps=self._stamps)
+
+    def docs_holding(self, phrases: Sequence[Phrase]) -> list[Doc]:
+        """All docs whose text contains the parts of one of these phrases; see `FindsTexts`.
+
+        Every text of the owner is looked through on the server: those of 100,000 docs in 0.1 s.
+        Raises: Unavailable.
+        """
+        asked = [
+            Phrase(parts=tuple(plain(part) for part in each.parts), inner=()) for each in phrases
+        ]
+        words = dict.fromkeys(max(each.parts, key=len) for each in asked)
+        with self._reading() as tx:
+            rows = tx.query("list_holding", words=Texts(words)).fetchall()
+        return [
+            doc_of(row, Facet(journal, scope, kind, author, tuple(headings)), tuple)
+            for *row, journal, scope, kind, author, headings in rows
+            if any(each.may_be_in(row[_TEXT]) for each in asked)
+        ]
 
     def unencoded(self, identity: str, limit: int) -> list[Unencoded]:
         """Docs without a vector of this encoder, newest first. Raises: Unavailable."""

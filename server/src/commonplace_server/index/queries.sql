@@ -459,6 +459,17 @@ CROSS JOIN LATERAL (
     FROM wb_docs WHERE user_id = %(user)s AND id = a.id OFFSET 0
 ) AS d;
 
+-- name: list_holding
+-- Whole docs whose text contains one of some strings, each with its facet.
+SELECT
+    d.id, d.ref, d.facet, d.at_us, d.stamp, d.tags, d.text, d.session, d.dated, d.covers,
+    d.written_us, d.turn, s.journal, s.scope, s.kind, s.author, s.headings
+FROM wb_docs AS d JOIN wb_facets AS s ON s.user_id = d.user_id AND s.id = d.facet
+WHERE d.user_id = %(user)s AND EXISTS (
+    SELECT FROM unnest(%(words)s::text[]) AS w (word) WHERE strpos(d.text, w.word) > 0
+)
+ORDER BY d.id;
+
 -- name: clear
 -- Every doc, vector and mark of a user leaves; what others remember of them ends.
 WITH

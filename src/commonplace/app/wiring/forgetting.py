@@ -11,8 +11,8 @@ from msgspec import Struct
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.expiring import PENDING
 from commonplace.core.former_texts import render_former
-from commonplace.core.ports import FindsTexts
-from commonplace.core.values import Put, Since
+from commonplace.core.ports import CountsJournals, FindsTexts
+from commonplace.core.values import NOTHING_KNOWN, Put, Since
 from commonplace.journals.notebook.forget import NotebookHistory
 from commonplace.verbs.forgetting.service import ForgettingService, puts
 from commonplace.verbs.forgetting.shingles import shingles_in
@@ -109,6 +109,26 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
                 yield from _changed_and_held(source, known, held)
             else:
                 yield from puts(source, since)
+
+    def docs_elsewhere_with(self, shingles: Sequence[Shingle]) -> Iterator[Doc]:
+        """All docs in a database that hold a shingle; see the port.
+
+        Once what was written is filed its index holds all but drafts of memory, which are read.
+        """
+        if not self._has_database:
+            return
+        sources = self.elsewhere()  # what lies in files yet moves first
+        stack = self.context.database_stack(self.memory.name)
+        index: object = None if stack is None else stack.index
+        if (
+            stack is not None
+            and isinstance(index, FindsTexts)
+            and isinstance(index, CountsJournals)
+        ):
+            stack.filing.catch_up()
+            yield from index.docs_holding([each.phrase for each in shingles])
+            sources = [self.memory.unindexed_source(index.count_by_journal())]
+        yield from chain.from_iterable(puts(each, NOTHING_KNOWN) for each in sources)
 
     def _find_held(self, shingles: Sequence[Shingle]) -> tuple[KnownSources | None, list[Doc]]:
         """What the index knows, and its docs with a shingle; None where it cannot say."""

@@ -189,11 +189,11 @@ class SqliteOwnerIndex:
                     continue
                 match = " AND ".join('("' + '" OR "'.join(forms) + '")' for forms in words)
                 rows = conn.execute(self._sql["list_matching_texts"], {"match": match})
-                found.update(doc for doc, text in rows if _may_hold(text, phrase))
+                found.update(doc for doc, text in rows if phrase.may_be_in(text))
             if others:
                 longest = json.dumps([max(each.parts, key=len) for each in others])
                 rows = conn.execute(self._sql["list_holding"], {"words": longest})
-                found.update(doc for doc, text in rows if any(_may_hold(text, x) for x in others))
+                found.update(doc for doc, text in rows if any(x.may_be_in(text) for x in others))
             return [*read_docs(conn, self._sql, opened.facets, found).values()]
 
     def unencoded(self, identity: str, limit: int) -> list[Unencoded]:
@@ -545,7 +545,3 @@ class SqliteOwnerIndex:
                     self._drop_lease(conn, lease, self._holder)
         except (OSError, sqlite3.OperationalError) as exc:
             _log.warning("A matrix file in %s was not written: %s", self._file.folder, exc)
-
-
-def _may_hold(text: str, phrase: Phrase) -> bool:
-    return all(part in text for part in phrase.parts)

@@ -14,13 +14,13 @@ from commonplace.journals.memory.entry import change_now, change_of, kept_of
 from commonplace.journals.memory.records import JOURNAL, KINDS, ref_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import tzinfo
 
     from commonplace.core.values import Change, Since
     from commonplace.journals.memory.database import MemoryDatabase
     from commonplace.journals.memory.ports import MemoryStore
-    from commonplace.journals.memory.records import Record
+    from commonplace.journals.memory.records import Kind, Record
 
 _AT_ONCE = 500
 _PAST_EVERY_CHANGE = 2**63 - 1
@@ -97,14 +97,16 @@ class WholeMemory:
 
     Args:
         store: Of that user, in a file or on a server.
+        kinds: What is read of it.
     """
 
     name = JOURNAL
     cheap_mark = False
     exact_mark = False
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: MemoryStore, kinds: Sequence[Kind] = KINDS) -> None:
         self._store = store
+        self._kinds = kinds
 
     def mark(self) -> str:
         """None: it is read whole."""
@@ -113,14 +115,14 @@ class WholeMemory:
     def scan(self, since: Since) -> Iterator[Change]:
         """Puts of all records that are not as they are known. Raises: Unavailable."""
         known = since.stamps(f"{JOURNAL}:")
-        for record in _records(self._store):
+        for record in _records(self._store, self._kinds):
             change = kept_of(record)
             if isinstance(change, Put) and known.get(change.doc.ref) != change.doc.stamp:
                 yield change
 
 
-def _records(store: MemoryStore) -> Iterator[Record]:
-    for kind in KINDS:
+def _records(store: MemoryStore, kinds: Sequence[Kind] = KINDS) -> Iterator[Record]:
+    for kind in kinds:
         cursor = ""
         while True:
             found = store.list_records(kind, limit=_AT_ONCE, cursor=cursor)

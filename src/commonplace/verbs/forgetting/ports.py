@@ -41,6 +41,10 @@ class OwnerTexts(Protocol):
         """
         ...
 
+    def docs_elsewhere_with(self, shingles: Sequence[Shingle]) -> Iterable[Doc]:
+        """All docs in a database that hold a shingle, and some others. Raises: Unavailable."""
+        ...
+
     def folders(self) -> Mapping[str, Callable[[str], str]]:
         """For each journal whose scopes are folders, the folder that a scope stands for."""
         ...

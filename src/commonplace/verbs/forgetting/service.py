@@ -526,18 +526,17 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             lost: Why the database could not be read is added to it, instead of raised.
         """
         seen: set[str] = set()
-        for doc in chain(self.texts.docs_with(shingles), self._docs_elsewhere(lost)):
+        for doc in chain(self.texts.docs_with(shingles), self._docs_elsewhere(shingles, lost)):
             if doc.ref in seen or doc.ref in but or doc.ref.partition("#")[0] in but:
                 continue
             if said := shingles_in(shingles, doc.text):
                 seen.add(doc.ref)
                 yield doc, said
 
-    def _docs_elsewhere(self, lost: list[str]) -> Iterator[Doc]:
-        """Every doc in a database; lost: as in `_docs_with`."""
+    def _docs_elsewhere(self, shingles: Sequence[Shingle], lost: list[str]) -> Iterator[Doc]:
+        """What may hold one in a database; lost: as in `_docs_with`."""
         try:
-            for each in self.texts.elsewhere():
-                yield from puts(each, NOTHING_KNOWN)
+            yield from self.texts.docs_elsewhere_with(shingles)
         except CommonplaceError as exc:
             lost.append(exc.message)
 

@@ -365,6 +365,18 @@ class MemoryWiring:
             return None
         return WholeMemory(self.journal)
 
+    def unindexed_source(self, filed: Mapping[str, int]) -> Source:
+        """What is kept and no index holds: drafts, or all where it does not hold the rest.
+
+        filed: How many docs of each journal it holds.
+        """
+        from commonplace.journals.memory.source import WholeMemory
+
+        counted = self.journal.count_kinds()
+        is_whole = sum(x.records - x.drafts for x in counted) == filed.get(self.name, 0)
+        kinds = [each.kind for each in counted if each.drafts or not is_whole]
+        return WholeMemory(self.journal, kinds)
+
     def problems(self) -> Iterator[Finding]:
         """What is wrong, each with its next step, and what is worth knowing; changes nothing."""
         try:

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from tests.cases import cases
 from tests.sampled import sampled
 
+from commonplace.core.ports import FindsTexts
 from commonplace.core.values import Put
+from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.verbs.forgetting.shingles import shingles_in, shingles_of
 from commonplace_testing import a_doc
 
@@ -43,8 +45,20 @@ _AUTHORS = st.sampled_from(["", "user", "Ann > Bo"])
 
 
 @pytest.fixture
-def index(opened):
-    return opened().of_owner("me")
+def on_disk(tmp_path):
+    made = SqliteIndex(lambda owner: tmp_path / owner)
+    yield made.of_owner("me")
+    made.close()
+
+
+@pytest.fixture
+def in_database(postgres_index):
+    return postgres_index.of_owner("me")
+
+
+@pytest.fixture(params=["on_disk", "in_database"])
+def index(request):
+    return request.getfixturevalue(request.param)
 
 
 @st.composite
@@ -61,8 +75,18 @@ def _quoted(draw):
 
 
 @sampled(150, 1500, quoted=_quoted(), author=_AUTHORS)
-def test_no_text_that_holds_a_phrase_is_left_out(index, quoted, author):
+def test_no_text_that_holds_a_phrase_is_left_out(on_disk, quoted, author):
     """Whatever its words are, whatever is between them and around them."""
+    check_quoted(on_disk, quoted, author)
+
+
+@sampled(30, 300, quoted=_quoted(), author=_AUTHORS)
+def test_no_text_that_holds_a_phrase_is_left_out_in_a_database(in_database, quoted, author):
+    """Likewise, where no word is looked up."""
+    check_quoted(in_database, quoted, author)
+
+
+def check_quoted(index, quoted, author):
     text, others = quoted
     shingles = shingles_of(text)
     docs = [
@@ -96,6 +120,7 @@ def test_a_phrase_is_found_however_its_lines_are_broken(index, said):
 
 def test_what_is_found_is_the_doc_as_it_was_filed(index):
     """With all that it is."""
+    assert isinstance(index, FindsTexts)
     doc = a_doc("n:1", "we met Ann at the gate", author="user", tags=("a",), headings=("H",))
     index.apply([Put(doc)])
     assert index.docs_holding([each.phrase for each in shingles_of("met Ann at the gate")]) == [doc]
