@@ -27,7 +27,7 @@ def test_a_page_shows_what_its_commands_print(page):
     """In order, in a new home, on a terminal."""
     script = [sys.executable, "scripts/run_examples.py", str(page)]
     done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout == ""
+    assert not done.stdout, done.stdout
     assert done.returncode == 0, done.stderr
 
 
