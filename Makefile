@@ -76,9 +76,10 @@ bench-retrieval: $(READY) $(WEIGHTS)
 	@$(BIN)/python -m bench.retrieval $(foreach file,$(DATA),--data "$(file)") $(BENCH)
 
 # What docs/benchmark.md shows, of sets that may be shipped, and of those that DATA names; some minutes.
+# PRIVATE_JOURNAL_MCP and CHRONICLE_MCP name the commands of the originals that it is run beside.
 benchmark: $(READY) $(WEIGHTS)
 	$(BIN)/python -m bench.retrieval $(foreach file,$(DATA),--data "$(file)") $(if $(DATA),,--only cjk --only languages --only now)
-	$(BIN)/python -m bench --quick --only starts --only searches --only answers
+	$(BIN)/python -m bench --quick --only starts --only searches --only answers --only originals
 	$(BIN)/python -m pytest tests/proof/test_kills.py --on-disk
 
 docs: $(READY)

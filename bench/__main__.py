@@ -31,6 +31,7 @@ from bench import (
     memory,
     notebooks,
     openings,
+    originals,
     pages,
     recalls,
     searches,
@@ -56,6 +57,7 @@ RESULTS = Path(__file__).with_name("results")
 PARTS = (
     "memory",
     "starts",
+    "originals",
     "openings",
     "searches",
     "writes",
@@ -77,6 +79,7 @@ PARTS = (
 )
 MILLION = 1_000_000
 _OF_OTHERS = {
+    "originals",
     "chronicle",
     "notebook",
     "recall",
@@ -103,6 +106,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     questions: int
     writes: int
     reindex: tuple[int, int]
+    originals: originals.Sizes
     catch_up_again: int
     chronicle: chronicles.Sizes
     notebook: notebooks.Sizes
@@ -123,6 +127,7 @@ FULL = Plan(
     questions=60,
     writes=25,
     reindex=(20, 100),
+    originals=originals.Sizes(entries=10_000, starts=5, writes=40, questions=40),
     catch_up_again=2_000,
     chronicle=chronicles.Sizes(
         entries=100_000, adds=200, questions=60, openings=11, first_searches=5, slice=2_000
@@ -146,6 +151,7 @@ QUICK = Plan(
     questions=15,
     writes=8,
     reindex=(2, 60),
+    originals=originals.Sizes(entries=1_000, starts=3, writes=12, questions=15),
     catch_up_again=200,
     chronicle=chronicles.Sizes(
         entries=2_000, adds=30, questions=15, openings=3, first_searches=2, slice=1_200
@@ -216,6 +222,9 @@ def _options() -> argparse.Namespace:
 def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
     if set(parts) - _OF_OTHERS:
         yield from _of_private(plan, cache, scratch, parts)
+    if "originals" in parts:
+        _say("Beside the originals")
+        yield from originals.original_figures(plan.originals, cache, scratch / "originals")
     if "chronicle" in parts:
         _say("Chronicle")
         yield from chronicles.chronicle_figures(plan.chronicle, cache, scratch)
