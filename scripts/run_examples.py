@@ -53,7 +53,7 @@ FORMS = (
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}\b"), "SHORT ID"),
     (re.compile(r"\b\d\d-\d\d-\d\d-\d{6}\b"), "NAME"),
     (re.compile(r"\bcp_[0-9a-f]{8}_[\w-]+"), "TOKEN"),
-    (re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{7,64}\b"), "HEX"),
+    (re.compile(r"\b[0-9a-f]{7,64}\b"), "HEX"),
     (re.compile(r"(?<!\d)\d?\d:\d\d(:\d\d(\.\d+)?)?(?!\d)"), "TIME"),
     (re.compile(r"\b(just now|yesterday|\d+ (minute|hour|day)s? ago)\b(?=[):])"), "AGE"),
     (re.compile(r"\b\d+\.\d+\b"), "NUMBER"),
