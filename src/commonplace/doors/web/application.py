@@ -28,12 +28,13 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable, retried
+from commonplace.core.errors import CommonplaceError, Denied, Unavailable, retried
 from commonplace.core.redact import noting_secrets
 from commonplace.core.spaces import at_work
 from commonplace.core.text import screening, shown_now
 from commonplace.doors.protocol import RateLimitExceeded
 from commonplace.doors.web.box import box_of
+from commonplace.doors.web.forms import read_form
 from commonplace.doors.web.guard import (
     HEADERS,
     LONGEST_KEY,
@@ -84,9 +85,6 @@ THREADS = 8
 
 STATUS = {"invalid": 400, "denied": 403, "not_found": 404, "conflict": 409, "unavailable": 503}
 """The status of HTTP for each code of our errors; of any other it is 500."""
-
-MOST_FIELDS = 100
-"""Fields of a form; those of the pages have fewer than ten."""
 
 _AS_TYPED = {"draft", "draft_entry"}
 """What is sent as one types, which has a limit of its own."""
@@ -452,7 +450,7 @@ class WebApplication:
         """Read a form, within the limits. Raises: Invalid, Unavailable."""
         limits = self._limits
         with anyio.move_on_after(limits.body_s):
-            return await _read_form(request, limits.body_bytes if most is None else most)
+            return await read_form(request, limits.body_bytes if most is None else most)
         raise Unavailable("The form took too long to come.", hint="Send it again.")
 
     async def _http_error(self, request: Request, error: Exception) -> Response:
@@ -655,32 +653,3 @@ def _parts(file: BinaryIO, made: Download) -> Iterator[bytes]:
         while part := file.read(_PART):
             yield part
     made.close()
-
-
-async def _read_form(request: Request, most: int) -> dict[str, list[str]]:
-    """What a form sent. Raises: Invalid for one that is too large, or no form."""
-    if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
-        raise Invalid("This is not a form of a page.", hint="Use the buttons of the page.")
-    parts: list[bytes] = []
-    length = 0
-    async for part in request.stream():
-        length += len(part)
-        if length > most:
-            size = f"{most // 2**20} MB" if most >= 2**20 else f"{most} bytes"
-            raise Invalid(
-                "The text is too long for a page.",
-                hint=f"Use less than {size}, or the command line.",
-            )
-        parts.append(part)
-    # In a thread: 16 MB of letters that are sent as %XX take seconds.
-    return await anyio.to_thread.run_sync(_parse_form, b"".join(parts).decode("latin-1"))
-
-
-def _parse_form(text: str) -> dict[str, list[str]]:
-    """The fields of a form. Raises: Invalid where no page has so many."""
-    try:
-        given = parse_qs(text, keep_blank_values=True, errors="replace", max_num_fields=MOST_FIELDS)
-    except ValueError as exc:
-        raise Invalid("This is not a form of a page.", hint="Use the buttons of the page.") from exc
-    # A browser sends every line break as CR LF.
-    return {name: [v.replace("\r\n", "\n") for v in values] for name, values in given.items()}
