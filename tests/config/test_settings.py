@@ -43,13 +43,8 @@ def write(file, text):
 
 def read(project, home, *, flags=None, **env):
     """The settings of a process that stands in the project."""
-    return read_settings(
-        flags=flags,
-        environ={**os.environ, **env},
-        cwd=project,
-        home=home,
-        toolsets=KNOWN,
-    )
+    environ = {**os.environ, **env}
+    return read_settings(flags=flags, environ=environ, cwd=project, home=home, toolsets=KNOWN)
 
 
 def row(key):
@@ -101,6 +96,8 @@ VALUES = {
     "serve.issuer": ["http://a", "https://b/realms/x", "http://127.0.0.1:1", "https://d"],
     "serve.sign_in": ["true", "false", "true", "false"],
     "serve.audience": ["a", "b", "c", "d"],
+    "serve.client_id": ["a", "b", "c", "d"],
+    "serve.client_secret": ["a", "b", "c", "d"],
     "serve.owner_claim": ["sub", "email", "name", "upn"],
     "serve.groups_claim": ["groups", "roles", "cognito:groups", "wids"],
     "serve.spaces": ["a:read=b", "a:write=b c", "a b:admin=/c", "a:read=b:write=c"],
@@ -143,9 +140,8 @@ NUMBERS = {
 NUMBERS -= {"notebook.auto_gc"}
 WITH_DEFAULT = {"llm.timeout_s", "llm.tokens_per_run", "llm.tokens_per_day"}
 WITH_DEFAULT |= {"brief.tokens", "timeline.grace_minutes", "serve.per_second", "serve.at_once"}
-WITH_DEFAULT |= {"serve.drain_seconds", "serve.audit_days"}
-WITH_DEFAULT |= {"serve.most_entries", "serve.most_bytes"}
-WITH_DEFAULT |= {"transcripts.retain_days", "undo.keep_days"}
+WITH_DEFAULT |= {"serve.drain_seconds", "serve.audit_days", "serve.most_entries"}
+WITH_DEFAULT |= {"serve.most_bytes", "transcripts.retain_days", "undo.keep_days"}
 NUMBERS |= WITH_DEFAULT
 
 
@@ -402,10 +398,11 @@ def test_refused_environment(home, project, name, value, says):
     assert says in str(caught.value)
 
 
-def test_a_databases_address_is_in_no_text_of_the_settings(home, project):
-    """It may hold a password."""
-    read_in = read(project, home, COMMONPLACE_DATABASE_URL="postgresql://ann:hunter2@db/x")
-    assert read_in.database.url == "postgresql://ann:hunter2@db/x"
+def test_what_may_be_a_secret_is_in_no_text_of_the_settings(home, project):
+    """A database's address, which may hold a password, and what a server shows to a provider."""
+    url, more = "postgresql://ann:hunter2@db/x", {"COMMONPLACE_SERVE_CLIENT_SECRET": "hunter2"}
+    read_in = read(project, home, COMMONPLACE_DATABASE_URL=url, **more)
+    assert (read_in.database.url, read_in.serve.client_secret) == (url, "hunter2")
     assert "hunter2" not in repr(read_in)
 
 

@@ -40,8 +40,12 @@ AUTHORIZATION = (METADATA, TOKENS, REGISTER, REVOKE)
 
 def space_asked(scope: Mapping[str, Any]) -> str:
     """The space that the address of a request names, `?space=team`; else empty. Raises: Invalid."""
-    asked = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-    named = asked.get("space", [])
+    return space_in(scope.get("query_string", b"").decode("latin-1"))
+
+
+def space_in(query: str) -> str:
+    """The space that a query names; else empty. Raises: Invalid."""
+    named = parse_qs(query, keep_blank_values=True).get("space", [])
     if len(named) > 1:
         raise Invalid("The address names a space twice.", hint="Name one: ?space=team.")
     return parse_space(named[0]) if named else ""

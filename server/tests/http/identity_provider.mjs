@@ -20,6 +20,12 @@ server.listen(0, "127.0.0.1", () => {
   const provider = new Provider(issuer, {
     jwks: { keys: [key] },
     extraTokenClaims: (_context, token) => ({ groups: ["staff", `of ${token.accountId}`] }),
+    claims: { openid: ["sub", "groups"] },
+    conformIdTokenClaims: false,
+    findAccount: (_context, id) => ({
+      accountId: id,
+      claims: () => ({ sub: id, groups: ["staff", `of ${id}`] }),
+    }),
     scopes: ["openid", "offline_access", "read", "write"],
     features: {
       devInteractions: { enabled: true },

@@ -31,7 +31,7 @@ LIMITS = Limits(per_second=1, burst=6, at_once=2, streams=1, body_bytes=2000, bo
 class ServedWorld:
     """A server's home, its tokens, its pages below /web."""
 
-    def __init__(self, limits=None):
+    def __init__(self, limits=None, host="127.0.0.1:8900"):
         self.clock = FrozenClock(NOW)
         self.is_stopping = False
         settings = read_settings(cwd=Path.cwd(), home=Path.home())
@@ -47,7 +47,7 @@ class ServedWorld:
         self.pages = pages_for_tokens(
             self.apps,
             tokens=self.tokens,
-            knows_host=lambda host: host == "127.0.0.1:8900",
+            knows_host=lambda named: named == host,
             may_write=True,
             clock=self.clock,
             screen=self.apps.shared.screen,

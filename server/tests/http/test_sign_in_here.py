@@ -178,6 +178,29 @@ def test_a_server_where_nobody_could_sign_in_does_not_start(given, said):
     assert said in done.output
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"CLIENT_ID": "x"}, "serve.issuer names none"),
+        ({"CLIENT_ID": "x", "SIGN_IN": "true"}, "serve.issuer names none"),
+        ({"CLIENT_SECRET": "hush"}, "serve.client_id does not say whose it is"),
+        ({"CLIENT_SECRET": "hush", "ISSUER": "https://id.example"}, "serve.client_id does not say"),
+        (
+            {"CLIENT_ID": "x", "ISSUER": "https://id.example", "ADDRESS": "http://a.example"},
+            "serve.client_id needs an address with https and no path",
+        ),
+    ],
+)
+def test_half_a_sign_in_at_a_provider_is_refused(given, said):
+    """It says which setting is missing, and no secret."""
+    environ = {"COMMONPLACE_SERVE_ADDRESS": "https://memory.example.org"}
+    environ |= {f"COMMONPLACE_SERVE_{name}": value for name, value in given.items()}
+    done = run("serve", "--http", "127.0.0.1:0", env=environ)
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert "hush" not in done.output
+
+
 @pytest.mark.parametrize("sign_in", ["true", "false"])
 def test_roles_of_groups_are_refused_without_who_names_the_groups(sign_in):
     """A space that no token ever opens is said at the start, and what to set."""

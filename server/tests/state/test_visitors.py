@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import psycopg
 import pytest
 from msgspec.structs import replace
@@ -91,11 +93,12 @@ class TestOfADatabase(VisitorLaws):
         assert one.find(cookie) is None
 
     def test_another_server_knows_which_member_of_a_space_it_is(self, pool):
-        """Else a page that is asked of it would write without an author."""
-        bob = Member(name="bob", may_delete=False)
-        cookie = VisitorDatabase(pool).add(replace(visitor("space:team"), member=bob))
-        found = VisitorDatabase(pool).find(cookie)
+        """Else a page that is asked of it would write without an author; and until when it is in."""
+        bob, until = Member(name="bob", may_delete=False), datetime(2026, 11, 23, 20, tzinfo=UTC)
+        came = replace(visitor("space:team"), member=bob, until=until)
+        found = VisitorDatabase(pool).find(VisitorDatabase(pool).add(came))
         assert (found.member, found.may_write, found.may_delete) == (bob, True, False)
+        assert found.until == until
 
     def test_forgetting_leaves_nothing_that_was_shown_and_signs_nobody_out(self, pool, database):
         """Not in a row, nor in what a server knows of it; another user's browsers keep theirs."""

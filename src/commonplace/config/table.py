@@ -311,6 +311,17 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
         parse_text,
         "What such a token must be for, in place of `serve.address` with `/mcp` behind.",
     )
+    client_id: str | None = row(
+        "COMMONPLACE_SERVE_CLIENT_ID",
+        parse_text,
+        "The id of this server at that provider, whose users then sign in at the pages too.",
+    )
+    client_secret: str | None = row(
+        "COMMONPLACE_SERVE_CLIENT_SECRET",
+        parse_text,
+        "What it shows with that id, where the provider wants a secret.",
+        is_secret=True,
+    )
     owner_claim: str = row(
         "COMMONPLACE_SERVE_OWNER_CLAIM",
         parse_text,
@@ -371,6 +382,10 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
         "How many days it is kept which token called what over HTTP, with refs; 0: nothing is.",
         default=0.0,
     )
+
+    def __repr__(self) -> str:
+        """Nothing of them, since one is a secret."""
+        return "ServeSettings(…)"
 
 
 class IndexSettings(Struct, frozen=True, kw_only=True):

@@ -398,6 +398,7 @@ def test_config_shows_no_password(tmp_path):
         assert "not shown" in shown.output
     for key, value in (
         ("database.url", "postgresql://ann:hunter2@db/x"),
+        ("serve.client_secret", "hunter2"),
         ("secrets.own", "hunter2"),
     ):
         done = run("config", "set", key, value, "--json")

@@ -1,4 +1,4 @@
-"""Access tokens of an identity provider: whose they are, by its own keys and claims.
+"""What an identity provider signed: whose access and ID tokens are, by its own keys and claims.
 
 Never asks the provider about a token: what it signed is checked here, and what is wrong with one
 that it did not sign is said to nobody.
@@ -7,6 +7,7 @@ that it did not sign is said to nobody.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import logging
 import threading
@@ -76,6 +77,14 @@ class _Key(NamedTuple):
     algorithms: frozenset[str]
 
 
+class _Signed(NamedTuple):
+    """What a provider signed, for now and for whom it was shown by."""
+
+    claims: Mapping[str, Any]
+    made: datetime
+    until: datetime
+
+
 class Issuer:
     """An identity provider whose access tokens are let in. Thread-safe.
 
@@ -108,6 +117,7 @@ class Issuer:
         self._fetch = fetch
         self._monotonic = monotonic
         self._keys: dict[str, _Key] = {}
+        self._said: Mapping[str, Any] | None = None
         self._asked_at: float | None = None
         self._until: dict[str, datetime] = {}
         self._fetching = threading.Lock()
@@ -127,19 +137,22 @@ class Issuer:
             return True
         return self._key(header) is None and (age > _RETRY_S or self._fetching.locked())
 
-    def refresh(self) -> None:
+    def refresh(self, *, waits: bool = False) -> None:
         """Fetch the provider's keys; where that fails, those that are known stay.
 
-        Returns at once where another thread is at it, so that a slow provider holds one alone.
+        Where another thread is at it, returns at once, so that a slow provider holds one alone;
+        waits: whether it waits for that one instead.
         """
-        if not self._fetching.acquire(blocking=False):
+        if not self._fetching.acquire(blocking=waits):
             return
         try:
             age = None if self._asked_at is None else self._monotonic() - self._asked_at
             if age is not None and age <= _RETRY_S:
                 return  # another thread has just done it
             self._asked_at = self._monotonic()
-            self._keys = _keys_in(self._fetch(self._key_address()))
+            said = self._describe()
+            self._said = said
+            self._keys = _keys_in(self._fetch(said["jwks_uri"]))
         except CommonplaceError as exc:
             _log.error("The keys of %s cannot be read: %s", self.url, exc)
         finally:
@@ -155,6 +168,55 @@ class Issuer:
         Raises:
             Denied: The provider made it, and what it claims opens nothing here.
         """
+        signed = self._signed(text, self._audience)
+        if signed is None:
+            return None
+        token = self._token(signed, _scopes(signed.claims), space)
+        self._note(token.id, signed.until)
+        return token
+
+    def read_identity(
+        self, text: str, *, client: str, nonce: str, scopes: Collection[str], space: str = ""
+    ) -> Token | None:
+        """What an ID token lets in that this server asked for; None for one that is not valid.
+
+        Args:
+            text: The token.
+            client: The server's own id at the provider.
+            nonce: What the server asked with.
+            scopes: What the provider granted.
+            space: The space that it is asked for; empty for its user's own journals.
+
+        Raises:
+            Denied: as `read`.
+        """
+        if self.lacks_key(text):
+            self.refresh(waits=True)
+        signed = self._signed(text, client)
+        if signed is None:
+            return None
+        said = signed.claims
+        is_only = said["aud"] in (client, [client])
+        is_asked = hmac.compare_digest(_bytes(said.get("nonce")), nonce.encode())
+        if not is_asked or said.get("azp", client if is_only else None) != client:
+            return None
+        return self._token(signed, scopes, space)
+
+    def describe(self) -> Mapping[str, Any]:
+        """What the provider says of itself (OpenID Connect Discovery). Raises: Unavailable."""
+        if self._said is None:
+            self.refresh(waits=True)
+        if self._said is None:
+            raise Unavailable(f"{self.url} does not answer.", hint="Try again in a moment.")
+        return self._said
+
+    def knows(self, token_id: str, now: datetime) -> bool:
+        """Whether a token that made this id is valid still."""
+        until = self._until.get(token_id)
+        return until is not None and now < until
+
+    def _signed(self, text: str, audience: str) -> _Signed | None:
+        """What the provider signed for an audience; None for what it did not, or not for now."""
         import jwt
 
         header = _header(text)
@@ -166,7 +228,7 @@ class Issuer:
                 text,
                 key.key.key,
                 algorithms=[header["alg"]],
-                audience=self._audience,
+                audience=audience,
                 issuer=[self.url, f"{self.url}/"],
                 leeway=_LEEWAY_S,
                 options={"require": ["exp", "iss", "aud"]},
@@ -175,19 +237,11 @@ class Issuer:
             made = datetime.fromtimestamp(claims.get("iat", claims["exp"]), UTC)
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError, OSError):
             return None
-        token = self._token(claims, space, made, until)
-        self._note(token.id, until)
-        return token
+        return _Signed(claims, made, until)
 
-    def knows(self, token_id: str, now: datetime) -> bool:
-        """Whether a token that made this id is valid still."""
-        until = self._until.get(token_id)
-        return until is not None and now < until
-
-    def _token(
-        self, claims: Mapping[str, Any], space: str, made: datetime, until: datetime
-    ) -> Token:
-        owner, scopes, member = self._owner(claims), _scopes(claims), ""
+    def _token(self, signed: _Signed, scopes: Collection[str], space: str) -> Token:
+        claims = signed.claims
+        owner, member = self._owner(claims), ""
         toolsets = tuple(sorted(toolsets_in(scopes)))
         rights = tuple(x for x in SCOPES if x in scopes)
         if space:
@@ -204,8 +258,8 @@ class Issuer:
             scopes=rights,
             toolsets=toolsets,
             digest="",
-            created_at=made,
-            expires_at=until,
+            created_at=signed.made,
+            expires_at=signed.until,
             label=client,
         )
 
@@ -215,7 +269,7 @@ class Issuer:
         if not isinstance(named, str) or not named.strip():
             raise Denied(
                 f"This token names no user: it has no claim {self._owner_claim}.",
-                hint="Have the provider put it into access tokens, or set serve.owner_claim.",
+                hint="Have the provider put it into its tokens, or set serve.owner_claim.",
             )
         try:
             owner = parse_user(named)
@@ -260,8 +314,8 @@ class Issuer:
             return next(iter(keys.values())) if len(keys) == 1 else None
         return keys.get(name) if isinstance(name, str) else None
 
-    def _key_address(self) -> str:
-        """Where the provider has its keys. Raises: Unavailable."""
+    def _describe(self) -> Mapping[str, Any]:
+        """What the provider says of itself now. Raises: Unavailable."""
         parts = urllib.parse.urlsplit(self.url)
         host = f"{parts.scheme}://{parts.netloc}"
         failed: CommonplaceError | None = None
@@ -277,7 +331,7 @@ class Issuer:
             address = said.get("jwks_uri")
             if str(said.get("issuer")).rstrip("/") != self.url or not isinstance(address, str):
                 raise Unavailable(f"It says it is {opening(str(said.get('issuer')), 100)!r}.")
-            return address
+            return said
         raise failed or Unavailable("It describes itself nowhere.")
 
 
@@ -332,32 +386,58 @@ def _keys_in(said: Mapping[str, Any]) -> dict[str, _Key]:
     return found
 
 
-def fetch_json(address: str) -> Mapping[str, Any]:
-    """What an address of a provider answers. Raises: Unavailable."""
+def fetch_json(
+    address: str, form: Mapping[str, str] | None = None, authorization: str = ""
+) -> Mapping[str, Any]:
+    """What an address of a provider answers.
+
+    Args:
+        address: With https, or of this machine.
+        form: Sent there by POST; None for GET.
+        authorization: Who sends it; empty for nobody in particular.
+
+    Raises:
+        Denied: It refuses what was sent.
+        Unavailable: It gives no answer that can be read, or none in time.
+    """
     import httpx2
 
     body, ends = bytearray(), time.monotonic() + _TIMEOUT_S
+    shown = repr(opening(address, 100))
     try:
-        parts = urllib.parse.urlsplit(address)
-        if parts.scheme != "https" and not (
-            parts.scheme == "http" and parts.hostname in LOOPBACK_NAMES
-        ):
-            raise Unavailable(f"{opening(address, 100)!r} is no address with https.")
+        check_safe(address)
         # As it comes over the wire: what is packed may unfold to any size.
-        plain = {"User-Agent": "commonplace", "Accept-Encoding": "identity"}
+        headers = {"User-Agent": "commonplace", "Accept-Encoding": "identity"}
+        headers |= {"Accept": "application/json"}
+        headers |= {"Authorization": authorization} if authorization else {}
+        method = "GET" if form is None else "POST"
         with httpx2.stream(
-            "GET", address, headers=plain, timeout=_TIMEOUT_S, follow_redirects=False
+            method, address, data=form, headers=headers, timeout=_TIMEOUT_S, follow_redirects=False
         ) as answer:
-            answer.raise_for_status()
+            is_refused = form is not None and answer.is_client_error
+            if not is_refused:
+                answer.raise_for_status()
             for part in answer.iter_raw():
                 body += part
                 if len(body) > _MOST_BYTES or time.monotonic() > ends:
-                    raise Unavailable(f"{opening(address, 100)!r} answers too much, or too slowly.")
+                    raise Unavailable(f"{shown} answers too much, or too slowly.")
         said = json.loads(body)
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError) as exc:
-        raise Unavailable(
-            f"{opening(address, 100)!r} gave no answer: {type(exc).__name__}."
-        ) from exc
+        raise Unavailable(f"{shown} gave no answer: {type(exc).__name__}.") from exc
     if not isinstance(said, dict):
-        raise Unavailable(f"{opening(address, 100)!r} answers with no object.")
+        raise Unavailable(f"{shown} answers with no object.")
+    if is_refused:
+        raise Denied(f"{shown} refuses: {opening(repr(said.get('error')), 60)}.")
     return said
+
+
+def check_safe(address: str) -> None:
+    """Refuse an address without https that is not one of this machine. Raises: Unavailable."""
+    parts = urllib.parse.urlsplit(address)
+    is_here = parts.scheme == "http" and parts.hostname in LOOPBACK_NAMES
+    if parts.scheme != "https" and not is_here:
+        raise Unavailable(f"{opening(address, 100)!r} is no address with https.")
+
+
+def _bytes(text: object) -> bytes:
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else b""

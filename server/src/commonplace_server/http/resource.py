@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from commonplace.doors.web.programs import KeepsPrograms
     from commonplace_server.http.issuer import Issuer
+    from commonplace_server.http.relying_party import RelyingParty
     from commonplace_server.tokens import ReadsTokens
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
@@ -77,6 +78,7 @@ class SignIn(NamedTuple):
         issuer: Reads the tokens of an identity provider; None where they sign in at none.
         authorization: Lets them sign in here; None where they cannot.
         programs: Those that users have let in here; None where they cannot.
+        provider: Where users sign in at the pages; None where only tokens let them in.
     """
 
     tokens: ReadsTokens
@@ -84,3 +86,4 @@ class SignIn(NamedTuple):
     issuer: Issuer | None = None
     authorization: LetsIn | None = None
     programs: KeepsPrograms | None = None
+    provider: RelyingParty | None = None

@@ -1,8 +1,13 @@
-"""The pages of a server of many owners: each browser sees what its token's owner has."""
+"""The pages of a server of many owners: each browser sees what its token's owner has.
+
+Users of an identity provider have no token of the server: they sign in there, and stay as long as
+`PROVIDED_LASTS`.
+"""
 
 from __future__ import annotations
 
 import secrets
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,10 +25,16 @@ if TYPE_CHECKING:
     from commonplace.doors.owner_apps import OwnerApps
     from commonplace.doors.web.application import AnsweredPage
     from commonplace.doors.web.consent import AsksConsent
+    from commonplace.doors.web.elsewhere import Begun
     from commonplace.doors.web.guard import KeepsVisitors, PageLimits
     from commonplace.doors.web.programs import KeepsPrograms
     from commonplace_server.http.calls import ObservesCalls
+    from commonplace_server.http.relying_party import RelyingParty
     from commonplace_server.tokens import ReadsTokens, Token
+
+PROVIDED_LASTS = timedelta(hours=8)
+"""How long a user of an identity provider is signed in at the pages: what they are there by then,
+they are asked again."""
 
 
 class TokenEntrance:
@@ -39,16 +50,25 @@ class TokenEntrance:
         tokens: Who may connect.
         may_write: Whether anything may be changed at all.
         clock: Says what time it is.
+        provider: Where users sign in who have no token of the server; None for nowhere.
     """
 
     template = "enter_by_token.html"
     takes_form = True
 
-    def __init__(self, tokens: ReadsTokens, *, may_write: bool, clock: Clock) -> None:
+    def __init__(
+        self,
+        tokens: ReadsTokens,
+        *,
+        may_write: bool,
+        clock: Clock,
+        provider: RelyingParty | None = None,
+    ) -> None:
         self._tokens = tokens
         self.waits = tokens.waits
         self._may_write = may_write
         self._clock = clock
+        self._provider = provider
 
     def enter(self, given: str) -> Visitor | None:
         """The visitor whom a valid token lets in.
@@ -58,22 +78,33 @@ class TokenEntrance:
         token = self._tokens.find(given.strip())
         if token is None:
             return None
+        visitor = self.visitor_of(token)
+        self._tokens.note_use(token)
+        return visitor
+
+    def visitor_of(self, token: Token) -> Visitor:
+        """The visitor whom a token lets in. Raises: Denied, for one that opens no page."""
         if why := self._shut(token):
             raise why
-        self._tokens.note_use(token)
         return Visitor(
             owner=token.owner,
             may_write=self._may_write and token.may_write,
             csrf=secrets.token_urlsafe(32),
             token_id=token.id,
             member=token.at_work,
+            until=None if token.is_own else self._clock() + PROVIDED_LASTS,
         )
 
     def still_admits(self, visitor: Visitor) -> bool:
         """Whether the token that let it in is valid still.
 
-        Read now: a page that stays open asks each second, and is to end within that time.
+        Read now: a page that stays open asks each second, and is to end within that time. A user of
+        a provider stays until their time is over, or what users are let in by is set otherwise.
         """
+        if visitor.until is not None:
+            mark = None if self._provider is None else self._provider.mark
+            is_set = mark is not None and visitor.token_id.startswith(mark)
+            return is_set and self._clock() < visitor.until
         self._tokens.refresh([visitor.token_id])
         token = self._tokens.get(visitor.token_id)
         return token is not None and self._shut(token) is None
@@ -93,6 +124,24 @@ class TokenEntrance:
         return None
 
 
+class ProviderEntrance:
+    """Implements the port `doors.web.elsewhere.SignsInElsewhere` for an identity provider."""
+
+    def __init__(self, provider: RelyingParty, entrance: TokenEntrance) -> None:
+        self.host = provider.host
+        self.address = provider.address
+        self._provider = provider
+        self._entrance = entrance
+
+    async def begin(self, query: str) -> Begun:
+        """Where a browser signs in; see the port."""
+        return await self._provider.begin(query)
+
+    async def finish(self, cookie: str, query: str) -> Visitor:
+        """The visitor who comes back; see the port."""
+        return self._entrance.visitor_of(await self._provider.finish(cookie, query))
+
+
 def pages_for_tokens(
     apps: OwnerApps,
     *,
@@ -108,6 +157,7 @@ def pages_for_tokens(
     visitors: KeepsVisitors | None = None,
     consent: AsksConsent | None = None,
     programs: KeepsPrograms | None = None,
+    provider: RelyingParty | None = None,
 ) -> WebApplication:
     """The ASGI application of the pages below a prefix.
 
@@ -125,10 +175,13 @@ def pages_for_tokens(
         visitors: The browsers that all servers of a database know; None for those of this one.
         consent: Asks who is let in for programs of others; None where none can sign in here.
         programs: Those that users have let in, likewise.
+        provider: Where users sign in who have no token of the server; None for nowhere.
     """
+    entrance = TokenEntrance(tokens, may_write=may_write, clock=clock, provider=provider)
     return WebApplication(
         apps=apps,
-        entrance=TokenEntrance(tokens, may_write=may_write, clock=clock),
+        entrance=entrance,
+        elsewhere=None if provider is None else ProviderEntrance(provider, entrance),
         knows_host=knows_host,
         clock=clock,
         screen=screen,

@@ -291,6 +291,7 @@ class HttpDoor:
                         visitors=self._visitors,
                         consent=self._sign_in.authorization,
                         programs=self._sign_in.programs,
+                        provider=self._sign_in.provider,
                     )
                 )
             await made[0](scope, receive, send)

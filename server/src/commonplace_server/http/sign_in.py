@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace_server.grants.records import KeepsRecords
     from commonplace_server.http.gate import Offer
+    from commonplace_server.http.issuer import Issuer
+    from commonplace_server.http.relying_party import RelyingParty
     from commonplace_server.tokens import ReadsTokens
 
 _ADDRESS_HINT = (
@@ -37,6 +39,17 @@ def read_sign_in(
             hint="Set serve.issuer too, or give members tokens of this server (`commonplace tokens"
             " create --space`) and take serve.spaces out.",
         )
+    if serve.client_id and serve.issuer is None:
+        raise Invalid(
+            "serve.client_id is this server's id at an identity provider, and serve.issuer names"
+            " none.",
+            hint="Set serve.issuer too, or take serve.client_id out.",
+        )
+    if serve.client_secret and not serve.client_id:
+        raise Invalid(
+            "serve.client_secret is set, and serve.client_id does not say whose it is.",
+            hint="Set serve.client_id too, or take serve.client_secret out.",
+        )
     if serve.sign_in:
         return _at_this_server(settings, tokens, records, offer)
     if serve.issuer is None:
@@ -47,39 +60,69 @@ def read_sign_in(
         )
     from commonplace_server.http.issuer import Issuer, SpaceRoles, fetch_json
 
+    audience = serve.audience or f"{serve.address}{PATH}"
+    issuer = Issuer(
+        serve.issuer,
+        audience=audience,
+        owner_claim=serve.owner_claim,
+        spaces=SpaceRoles(serve.groups_claim, [*map(split_space_role, serve.spaces)]),
+        withheld=settings.owner,
+        fetch=fetch_json,
+        monotonic=time.monotonic,
+    )
     return SignIn(
         resource=_resource(serve.address, serve.issuer),
         tokens=tokens,
-        issuer=Issuer(
-            serve.issuer,
-            audience=serve.audience or f"{serve.address}{PATH}",
-            owner_claim=serve.owner_claim,
-            spaces=SpaceRoles(serve.groups_claim, [*map(split_space_role, serve.spaces)]),
-            withheld=settings.owner,
-            fetch=fetch_json,
-            monotonic=time.monotonic,
-        ),
+        issuer=issuer,
+        provider=_relying_party(settings, issuer, audience) if offer.has_pages else None,
     )
+
+
+def _relying_party(settings: Settings, issuer: Issuer, audience: str) -> RelyingParty | None:
+    """What users of the provider sign in at the pages by, if they can. Raises: Invalid."""
+    serve = settings.serve
+    if not serve.client_id:
+        return None
+    from commonplace_server.http.issuer import fetch_json
+    from commonplace_server.http.relying_party import RelyingParty
+
+    settled = (issuer.url, serve.client_id, serve.owner_claim, serve.groups_claim, settings.owner)
+    return RelyingParty(
+        issuer,
+        client=serve.client_id,
+        secret=serve.client_secret or "",
+        address=_safe_address("serve.client_id", settings),
+        web=WEB,
+        resource=audience,
+        settled="\0".join((*settled, *serve.spaces)),
+        fetch=fetch_json,
+    )
+
+
+def _safe_address(needed_by: str, settings: Settings) -> str:
+    """Where browsers are sent back to. Raises: Invalid."""
+    address = settings.serve.address
+    parts = urllib.parse.urlsplit(address or "")
+    is_safe = parts.scheme == "https" or parts.hostname in LOOPBACK_NAMES
+    if address is None or not is_safe or parts.path:
+        shown = "not set" if address is None else repr(address)
+        raise Invalid(
+            f"{needed_by} needs an address with https and no path; serve.address is {shown}.",
+            hint=_ADDRESS_HINT,
+        )
+    return address
 
 
 def _at_this_server(
     settings: Settings, tokens: ReadsTokens, records: KeepsRecords, offer: Offer
 ) -> SignIn:
     """What lets clients sign in here. Raises: Invalid."""
-    address = settings.serve.address
     if settings.serve.issuer is not None:
         raise Invalid(
             "serve.issuer and serve.sign_in are both set: users sign in at one place.",
             hint="Take out one of them.",
         )
-    parts = urllib.parse.urlsplit(address or "")
-    is_safe = parts.scheme == "https" or parts.hostname in LOOPBACK_NAMES
-    if address is None or not is_safe or parts.path:
-        shown = "not set" if address is None else repr(address)
-        raise Invalid(
-            f"serve.sign_in needs an address with https and no path; serve.address is {shown}.",
-            hint=_ADDRESS_HINT,
-        )
+    address = _safe_address("serve.sign_in", settings)
     from commonplace_server.grants.documents import ClientDocuments, DocumentFetcher
     from commonplace_server.grants.grants import GrantedTokens, Grants
     from commonplace_server.grants.programs import Programs

@@ -203,6 +203,7 @@ def _signed_in(visitor: Visitor) -> Visitor:
         csrf=visitor.csrf,
         token_id=visitor.token_id,
         member=visitor.member,
+        until=visitor.until,
     )
 
 

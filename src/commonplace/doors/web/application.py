@@ -34,6 +34,7 @@ from commonplace.core.spaces import at_work
 from commonplace.core.text import screening, shown_now
 from commonplace.doors.protocol import RateLimitExceeded
 from commonplace.doors.web.box import box_of
+from commonplace.doors.web.elsewhere import BACK, BEGIN, Elsewhere
 from commonplace.doors.web.forms import read_form
 from commonplace.doors.web.guard import (
     HEADERS,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from commonplace.core.redact import Screen
     from commonplace.doors.owner_apps import OwnerApps
     from commonplace.doors.web.consent import AsksConsent
+    from commonplace.doors.web.elsewhere import SignsInElsewhere
     from commonplace.doors.web.guard import Entrance, KeepsVisitors, Rates
     from commonplace.doors.web.programs import KeepsPrograms
 
@@ -151,6 +153,7 @@ class WebApplication:
         visitors: Who was let in; None for browsers of this process alone.
         consent: Asks who is let in for programs of others; None where none can sign in here.
         programs: Those that users have let in, likewise.
+        elsewhere: Where users sign in who have no key to enter with; None for nowhere.
     """
 
     _asking: anyio.CapacityLimiter | None = None
@@ -172,6 +175,7 @@ class WebApplication:
         visitors: KeepsVisitors | None = None,
         consent: AsksConsent | None = None,
         programs: KeepsPrograms | None = None,
+        elsewhere: SignsInElsewhere | None = None,
     ) -> None:
         self._consent = consent
         self._programs = programs
@@ -188,6 +192,8 @@ class WebApplication:
         self._answered = answered
         self._visitors: KeepsVisitors = Visitors() if visitors is None else visitors
         self._marks = LiveMarks(apps)
+        given = (prefix, limits.rates, self._refuse_entry, self._welcome)
+        self._elsewhere = None if elsewhere is None else Elsewhere(elsewhere, *given)
         self._last_answer = time.monotonic()
         self.first_answer = threading.Event()
         """Set once the first page was answered."""
@@ -215,6 +221,9 @@ class WebApplication:
         ]
         if self._consent is not None:
             routes += [Route(CONSENT, self._or_head(self._answer_consent), methods=["GET", "POST"])]
+        if self._elsewhere is not None:
+            there = {BEGIN: self._elsewhere.begin, BACK: self._elsewhere.come_back}
+            routes += [Route(x, self._or_head(y), methods=["GET"]) for x, y in there.items()]
         return [Mount(self._prefix, routes=routes)] if self._prefix else routes
 
     async def __call__(
@@ -287,7 +296,7 @@ class WebApplication:
         async def answer(request: Request) -> Response:
             visitor = await self._visitor(request)
             if visitor is None:
-                return self._show_entrance(401)
+                return self._show_entrance(401, _ended(request))
             rates = self._limits.drafts if row.name in _AS_TYPED else self._limits.rates
             counted = partial(self._counted, row, visitor, request)
             return await self._within_limits(rates, visitor, request, counted)
@@ -321,7 +330,7 @@ class WebApplication:
                 check_form(row, visitor, form.get("csrf", [""])[-1])
                 # The form may have taken longer to arrive than the visitor was let in for.
                 if not await self._asked(partial(self._entrance.still_admits, visitor)):
-                    return self._show_entrance(401)
+                    return self._show_entrance(401, _ended(request))
         except CommonplaceError as exc:
             return self._error(exc, visitor)
         if self._limiter is None:
@@ -483,9 +492,9 @@ class WebApplication:
         return await anyio.to_thread.run_sync(ask, limiter=self._asking)
 
     def _show_entrance(self, status: int, message: str = "", query: str = "") -> Response:
-        """The page that lets in. query: of the page of consent, which it leads to."""
-        template = self._entrance.template
-        values = {"message": message, "after": Address(f"?{query}" if query else "")}
+        """The page that lets in. query: of the page of consent or sign-in, which it leads to."""
+        template, after = self._entrance.template, Address(f"?{query}" if query else "")
+        values = {"message": message, "after": after, "elsewhere": self._elsewhere}
         page = WebPage(template=template, title="Commonplace", values=values, status=status)
         return self._page(page, None)
 
@@ -500,7 +509,7 @@ class WebApplication:
         try:
             visitor = await anyio.to_thread.run_sync(self._entrance.enter, given) if given else None
         except Denied as exc:
-            return self._show_entrance(403, exc.explained(shows_paths=False), query)
+            return self._refuse_entry(exc, query)
         if visitor is None:
             # The link again, or the back button.
             if given and await self._visitor(request) is not None:
@@ -509,7 +518,10 @@ class WebApplication:
             return self._show_entrance(403, why, query)
         # To that page alone, whatever it is asked: no address of others is gone to from here.
         place = f"{self._prefix}{CONSENT}?{query}" if query else self.url("home")
-        response = RedirectResponse(place, status_code=303)
+        return await self._let_in(request, visitor, RedirectResponse(place, status_code=303))
+
+    async def _let_in(self, request: Request, visitor: Visitor, response: Response) -> Response:
+        """Know a visitor by a cookie from now on, which the answer gives its browser."""
         response.set_cookie(
             _cookie_name(request),
             await self._asked(partial(self._visitors.add, visitor)),
@@ -519,6 +531,25 @@ class WebApplication:
             secure=request.url.scheme == "https",
         )
         return response
+
+    async def _welcome(self, request: Request, visitor: Visitor) -> Response:
+        """Let in a browser that another site has sent back."""
+        page = WebPage(template="signed_in.html", title="Commonplace")
+        response = await self._let_in(request, visitor, self._page(page, None))
+        # It shows no cookie where another site sends it: it goes on by itself.
+        response.headers["Refresh"] = f"0; url={self.url('home')}"
+        return response
+
+    def _refuse_entry(
+        self, why: CommonplaceError | RateLimitExceeded | None, query: str
+    ) -> Response:
+        """The page that lets in, and why it did not; None where nobody tried yet."""
+        if isinstance(why, RateLimitExceeded):
+            return self._show_entrance(429, why.message)
+        if why is None:
+            return self._show_entrance(401, query=query)
+        message = why.explained(shows_paths=False)
+        return self._show_entrance(STATUS.get(why.code, 500), message, query)
 
     async def _answer_consent(self, request: Request) -> Response:
         """Ask a user whether a program is let in, and send them back to it with the answer."""
@@ -573,7 +604,9 @@ class WebApplication:
         if form.get("csrf", [""])[-1] == visitor.csrf:
             cookie = request.cookies.get(_cookie_name(request), "")
             await self._asked(partial(self._visitors.remove, cookie))
-        return self._show_entrance(200)
+        response = self._show_entrance(200)
+        response.delete_cookie(_cookie_name(request), path=f"{self._prefix}/")
+        return response
 
     async def _live(self, request: Request) -> Response:
         """Tell an open page when something new was written."""
@@ -630,6 +663,12 @@ def _cookie_name(request: Request) -> str:
     each other's.
     """
     return f"commonplace-{request.url.port or request.url.scheme}"
+
+
+def _ended(request: Request) -> str:
+    """What is said to a browser that was signed in; nothing to any other."""
+    was_in = _cookie_name(request) in request.cookies
+    return "You are signed out: what let this browser in has ended." if was_in else ""
 
 
 def _download(made: Download) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003  msgspec reads it
+from datetime import datetime  # noqa: TC003  likewise
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from commonplace.verbs.answers import shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime, tzinfo
+    from datetime import tzinfo
     from pathlib import Path
 
     from commonplace.app import App
@@ -61,6 +62,7 @@ class Visitor(Struct, kw_only=True):
         csrf: What each form that writes bears, known to this browser's pages alone.
         token_id: The token it was let in with; empty for the machine's own owner.
         member: Who it is, where the owner is a space; else None.
+        until: Until when it is let in, where no token of the server says so.
         notes: What its next page is to say.
         offer: What its next page offers to take back; None for nothing.
         hidden: The secrets that its pages show marks for, by mark: its links and fields name them.
@@ -73,6 +75,7 @@ class Visitor(Struct, kw_only=True):
     csrf: str
     token_id: str = ""
     member: Member | None = None
+    until: datetime | None = None
     notes: list[str] = field(default_factory=list)
     offer: UndoOffer | None = None
     hidden: dict[str, str] = field(default_factory=dict)
