@@ -312,7 +312,11 @@ def test_a_browser_goes_nowhere_that_a_request_named(world):
     place = world.begin(ann, more)
     assert place.startswith(f"{URL}/authorization_endpoint?")
     assert "evil.example" not in place
-    said = {**world.provider.lets_in(place), "next": "https://evil.example", "url": "//evil.example"}
+    said = {
+        **world.provider.lets_in(place),
+        "next": "https://evil.example",
+        "url": "//evil.example",
+    }
     answer = ann.get("/web/signed-in", params=said)
     assert answer.headers["refresh"] == "0; url=/web/"
     assert "evil.example" not in answer.text

@@ -216,6 +216,17 @@ def test_no_link_signs_a_browser_in(world):
         assert (sent.status_code, "set-cookie" in sent.headers) == (403, False), headers
 
 
+@pytest.mark.parametrize(
+    ("proto", "is_kept_to_tls"), [("https", True), ("http", False), ("", False)]
+)
+def test_behind_tls_the_cookie_is_sent_by_tls_alone(world, proto, is_kept_to_tls):
+    """The server itself speaks plain HTTP: the proxy that ends TLS says so."""
+    _, text = world.tokens.create("ann")
+    headers = {"x-forwarded-proto": proto} if proto else {}
+    answer = world.stranger().post("/web/enter", data={"key": text}, headers=headers)
+    assert ("Secure" in answer.headers["set-cookie"].split("; ")) is is_kept_to_tls
+
+
 def test_a_token_of_some_tools_opens_no_page(world):
     """Pages show more than its tools do."""
     _, text = world.tokens.create("ann", toolsets=["memory"])

@@ -47,6 +47,7 @@ from commonplace.doors.web.guard import (
     check_host,
     check_origin,
     check_place,
+    is_over_tls,
     left_out_of,
 )
 from commonplace.doors.web.render import STATIC, render
@@ -528,7 +529,7 @@ class WebApplication:
             path=f"{self._prefix}/",
             httponly=True,
             samesite="strict",
-            secure=request.url.scheme == "https",
+            secure=is_over_tls(request.url.scheme, request.headers),
         )
         return response
 

@@ -231,6 +231,11 @@ def check_origin(headers: Mapping[str, str], host: str) -> None:
         raise Denied("Pages of other sites may change nothing here.")
 
 
+def is_over_tls(scheme: str, headers: Mapping[str, str]) -> bool:
+    """Whether a browser speaks TLS, to this server or to a proxy in front of it that says so."""
+    return "https" in {scheme, headers.get("x-forwarded-proto", "").strip().lower()}
+
+
 def check_form(row: PageRow, visitor: Visitor, given: str) -> None:
     """Refuse a form that no page of this visitor has shown, or that may change nothing."""
     if not row.is_readers:
