@@ -159,13 +159,13 @@ def test_another_users_repository(book):
     assert book.open().write("a", "y").entry_count == 2
 
 
-def test_without_git_the_next_step_is_told(book, tmp_path):
-    """What is missing, and what to install."""
-    book.open()
-    ledger = tmp_path / "one.db"
-    without = started('notes.write("a", "x")', book.folder, ledger=ledger, PATH=str(tmp_path))
+def test_without_git_the_next_step_is_told(tmp_path):
+    """What is missing, and what to install; no empty folder is left, which every forgetting met."""
+    folder, ledger = tmp_path / "notebook", tmp_path / "one.db"
+    without = started("notes.init()", folder, ledger=ledger, PATH=str(tmp_path))
     _, said = without.communicate(timeout=PATIENCE_S)
     assert (without.returncode, "Unavailable: The git command is not there" in said) == (1, True)
+    assert not folder.exists()
     assert "Install git 2.36 or newer" in said
 
 

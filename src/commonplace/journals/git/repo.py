@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.files import locked, make_folder, translated, write_new
-from commonplace.journals.git.run import Git, run_anywhere, shell_command
+from commonplace.journals.git.run import Git, git_program, run_anywhere, shell_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -323,8 +323,9 @@ def init_repository(folder: Path) -> GitRepository:
     Raises: Unavailable, Denied, Invalid.
     """
     folder = Path(os.path.realpath(folder))
-    make_folder(folder, 0o777)
     if not is_repository(folder):
+        git_program()  # first: an empty folder would be taken for a notebook that lost its own
+        make_folder(folder, 0o777)
         # No template: it may bring hooks.
         made = run_anywhere(
             ["init", "--quiet", "--template=", "--initial-branch=main", "--", str(folder)], folder

@@ -235,7 +235,15 @@ class Git:
     ) -> list[str]:
         if self._trust is None:
             self._trust = self._trusted()
-        return [_git(), *self._place, "--no-pager", *_SWITCHES, *more, *self._trust, *arguments]
+        return [
+            git_program(),
+            *self._place,
+            "--no-pager",
+            *_SWITCHES,
+            *more,
+            *self._trust,
+            *arguments,
+        ]
 
     def _trusted(self) -> list[str]:
         """The setting by which git trusts another user's repository, if this user's files do."""
@@ -257,7 +265,15 @@ def run_anywhere(arguments: Sequence[str], folder: Path, *, own_config: bool = F
     if own_config:
         del environment["GIT_CONFIG_GLOBAL"]
     return _run_to_end(
-        [_git(), "-C", str(folder), "--no-pager", *_SWITCHES, *_SWITCHES_AT_HOME, *arguments],
+        [
+            git_program(),
+            "-C",
+            str(folder),
+            "--no-pager",
+            *_SWITCHES,
+            *_SWITCHES_AT_HOME,
+            *arguments,
+        ],
         what=f"git {arguments[0]} in {folder}",
         environment=environment,
         timeout_s=TIMEOUT_S,
@@ -272,7 +288,7 @@ def quiet_command(verb: str) -> str:
         # Else the remote may have its own folder brought up to date, which runs its filters.
         *("-c", "receive.denyCurrentBranch=refuse"),
     )
-    return shlex.join([_git(), *_SWITCHES, *_SWITCHES_AT_HOME, *more, verb])
+    return shlex.join([git_program(), *_SWITCHES, *_SWITCHES_AT_HOME, *more, verb])
 
 
 def _user_config_for_remotes(folder: Path) -> dict[str, str]:
@@ -284,7 +300,7 @@ def _user_config_for_remotes(folder: Path) -> dict[str, str]:
         }
         found = _run_to_end(
             [
-                *(_git(), "-C", os.path.abspath(os.sep), "config", where, "--includes"),
+                *(git_program(), "-C", os.path.abspath(os.sep), "config", where, "--includes"),
                 *("--null", "--get-regexp", _USER_CONFIG_KEYS),
             ],
             what="git config",
@@ -353,7 +369,8 @@ def _run_to_end(
 
 
 @cache
-def _git() -> str:
+def git_program() -> str:
+    """Where git is. Raises: Unavailable."""
     found = find_program("git")
     if found is None:
         raise Unavailable("The git command is not there; the notebook needs it.", hint=_NO_GIT)
