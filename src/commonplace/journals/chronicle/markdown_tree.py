@@ -27,7 +27,13 @@ from commonplace.core.files import (
     translated,
     write_new,
 )
-from commonplace.core.plain_files import end_lock, open_plain, open_regular, take_lock
+from commonplace.core.plain_files import (
+    end_lock,
+    open_plain,
+    open_regular,
+    rename_over,
+    take_lock,
+)
 from commonplace.core.plain_yaml import parse_yaml, render_yaml
 from commonplace.db.sqlite import BUSY_S
 from commonplace.journals.chronicle.entry_stamps import (
@@ -286,7 +292,7 @@ class ChronicleTree:
                 if os.path.lexists(new):  # no other process makes it now: we hold the lock
                     raise _name_is_taken(new)
                 with translated(new):
-                    os.rename(old, new)
+                    rename_over(old, new)
                     sync_folder(new.parent)
                 self._remove_empty(type(new)(old).parent)
             replace_file(new, _render(draft))

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from commonplace.core.errors import Invalid
 from commonplace.core.files import sync_folder, translated
+from commonplace.core.plain_files import rename_over
 from commonplace.db.sqlite import connect_read_only, transaction
 from commonplace.journals.chronicle.event import parse_tags, render_tags
 from commonplace.journals.chronicle.layouts import SQL, Layout, complete, numbered_id, text_of
@@ -164,7 +165,7 @@ def _keep_original(path: Path, now: datetime) -> Path:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        os.replace(temp, backup)
+        rename_over(temp, backup)
         undo.pop_all()
         sync_folder(backup.parent)
     return backup

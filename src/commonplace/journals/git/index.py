@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import translated, write_derived
+from commonplace.core.plain_files import rename_over
 from commonplace.journals.git.repo import find_repository, is_repository
 from commonplace.journals.git.run import LockHeld
 from commonplace.journals.git.trees import TreeEntry
@@ -83,7 +84,7 @@ class GitIndex:
         """Put the copy in the index's place, if it was changed."""
         if self._is_changed:
             with translated(self._path):
-                os.replace(self._copy, self._path)
+                rename_over(self._copy, self._path)
             self._is_changed = False
 
     def end(self) -> None:

@@ -19,7 +19,7 @@ from msgspec.structs import asdict, replace
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.files import remove_leftovers, temp_file, translated
-from commonplace.core.plain_files import open_regular
+from commonplace.core.plain_files import open_regular, remove_name, rename_over
 from commonplace.core.text import opening, well_formed
 from commonplace.journals.git.commit import EMPTY_TREES, branch_moved
 from commonplace.journals.git.index import locked_index, read_entries
@@ -421,7 +421,7 @@ class WorkTree:
 
     def _put(self, target: Path, path: str, content: bytes | TreeEntry | None) -> None:
         if content is None:
-            os.unlink(target)
+            remove_name(target)
             with contextlib.suppress(OSError):
                 os.removedirs(target.parent)
             return
@@ -437,7 +437,7 @@ class WorkTree:
                     shutil.copyfileobj(source, file)
             with contextlib.suppress(FileNotFoundError):
                 os.chmod(temp, stat.S_IMODE(os.lstat(target).st_mode))
-            os.replace(temp, target)
+            rename_over(temp, target)
 
     def _write_last_move(self, note: _LastMove | None) -> None:
         """Keep a note, or forget the one that is not finished; survives the end of this process.

@@ -24,6 +24,7 @@ from commonplace.core.files import (
     remove_leftovers,
     write_derived,
 )
+from commonplace.core.plain_files import remove_name
 from commonplace.journals.private.copy_difference import (
     Difference,
     content_of,
@@ -507,7 +508,7 @@ def _note_day(copy: Root, place: EntryPlace, record: CopyRecord) -> None:
 def _put(target: Path, content: bytes, at_ns: int) -> None:
     make_folder(target.parent)
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(target)
+        remove_name(target)
     # Not synced: the note is there, and a copy that a power cut tears is made again at a look.
     # Synced, the first look at 10,000 notes took 137 s in place of 32.
     write_derived(target, content, mode=0o600)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.expiring import nothing_hidden
-from commonplace.core.plain_files import add_line
+from commonplace.core.plain_files import add_line, rename_over
 from commonplace.db.owned import OwnedDatabase
 from commonplace.db.sqlite import connect_read_only, empty_log, snapshot
 from commonplace.journals.timeline.queries import sql
@@ -220,6 +220,6 @@ def _make_room(path: Path) -> None:
     older = path.with_name(f"{path.name}.1")
     # Two processes may do so at once: the second finds nothing to move.
     with suppress(FileNotFoundError):
-        os.replace(older, path.with_name(f"{path.name}.2"))
+        rename_over(older, path.with_name(f"{path.name}.2"))
     with suppress(FileNotFoundError):
-        os.replace(path, older)
+        rename_over(path, older)

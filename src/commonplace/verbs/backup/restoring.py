@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Unavailable
 from commonplace.core.files import make_folder, regular_file, sync_folder, translated
+from commonplace.core.plain_files import rename_over
 from commonplace.core.scratch import clear_scratch_folders, scratch_folder
 from commonplace.journals.git.repo import init_repository
 from commonplace.journals.git.run import LONG_TIMEOUT_S
@@ -189,7 +190,7 @@ def _publish(scratch: Path, place: BackupPlace) -> None:
 
 def _move(child: Path, target: Path) -> None:
     if child.name == KEY or not os.path.isdir(target):
-        os.replace(child, target)
+        rename_over(child, target)
         return
     # An index, a ledger: what an earlier command made, and the journals make again.
     aside = child.parent.parent / "aside"

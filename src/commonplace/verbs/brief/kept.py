@@ -15,7 +15,7 @@ from commonplace.core.brief_item import BriefItem
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import locked, make_folder, sync_folder, translated
-from commonplace.core.plain_files import open_regular
+from commonplace.core.plain_files import open_regular, remove_name, rename_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ class BriefFiles:
                     file.write(content)
                     file.flush()
                     sync(file.fileno())
-                os.replace(temp, path)
+                rename_over(temp, path)
             except OSError:
                 with suppress(OSError):
                     os.unlink(temp)
@@ -238,7 +238,7 @@ class BriefFiles:
 
     def _remove(self, path: str) -> None:
         with suppress(FileNotFoundError):
-            os.unlink(path)
+            remove_name(path)
         sync_folder(self.folder)
 
     def _path(self, root: str) -> str:
