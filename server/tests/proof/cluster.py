@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 TTL_S = 20
 """After so long a leader that says nothing is replaced: the least that Patroni takes."""
 
+ENCODED = {"encoding": "UTF8", "locale": "C"}
+"""How its databases are made."""
+
 _PATRONI = Path(__file__).parents[3] / ".tools" / "patroni"
 
 
@@ -56,7 +59,7 @@ class Node:
                     "synchronous_mode": True,
                     "postgresql": {"use_pg_rewind": True},
                 },
-                "initdb": [{"encoding": "UTF8"}, {"locale": "C"}, "no-sync"],
+                "initdb": [*({x: y} for x, y in ENCODED.items()), "no-sync"],
             },
             "postgresql": {
                 "listen": postgres,

@@ -13,7 +13,7 @@ import pytest
 from examples.postgres import OwnDatabase
 from tests.patience import PATIENCE_S
 
-_CONF = """
+CONF = """
 [databases]
 app = host={host} port={port} dbname={name} user=commonplace_app
 worker = host={host} port={port} dbname={name} user=commonplace_worker
@@ -43,7 +43,7 @@ class PgBouncer:
         # Short, for a path of a socket, and below folders that the user it runs as may pass.
         self._folder = folder = Path(tempfile.mkdtemp(prefix="cp-pgb-", dir="/tmp"))
         folder.chmod(0o755)
-        (folder / "ini").write_text(_CONF.format(folder=folder, host=host, port=port, name=name))
+        (folder / "ini").write_text(CONF.format(folder=folder, host=host, port=port, name=name))
         user = None
         if os.geteuid() == 0:  # it does not run as root
             user = pwd.getpwnam("nobody").pw_uid
