@@ -114,3 +114,17 @@ def test_the_compose_file_sets_what_is_a_setting_and_runs_what_is_a_command():
     help_of = CliRunner().invoke(main, [*ours["migrate"]["command"], "--help"])
     assert help_of.exit_code == 0
     assert "127.0.0.1:8765:8765" in ours["server"]["ports"]
+
+
+def test_a_token_is_made_before_the_server_is_started():
+    """As the page says: on an address that others reach it does not start without one."""
+    page = (DEPLOY.parent / "docs" / "http.md").read_text("utf-8")
+    block = page.split("## In a container")[1].split("```sh\n")[1].split("```")[0]
+    commands = [line.split("#")[0].split() for line in block.splitlines()]
+    made, up = (words for words in commands if words[:2] == ["docker", "compose"])
+    assert up[2:] == ["up", "--detach"]
+    assert made[2:5] == ["run", "--rm", "server"]
+    assert CliRunner().invoke(main, [*made[5:7], "--help"]).exit_code == 0
+    shown = CliRunner().invoke(main, json.loads(steps()["CMD"]))
+    assert shown.exit_code == 1
+    assert f"`commonplace {' '.join(made[5:7])} --owner" in shown.output
