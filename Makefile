@@ -258,7 +258,7 @@ PINNED := --universal --generate-hashes --no-header --no-annotate --upgrade
 lock:
 	echo 'zensical<0.1' | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/site.txt
 	uv pip compile pyproject.toml server/pyproject.toml --extra dev $(PINNED) --no-emit-package commonplace-memory --no-emit-package commonplace-model-minilm --python-version 3.11 -o requirements/dev.txt
-	printf '%s\n' twine uv | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/release.txt
+	printf '%s\n' twine uv check-jsonschema skillsaw | uv pip compile - $(PINNED) -c requirements/dev.txt --python-version 3.11 -o requirements/release.txt
 	printf '%s\n' 'patroni[etcd3,psycopg3]' 'psycopg[binary]' | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/patroni.txt
 	echo jrnl | uv pip compile - $(PINNED) --python-version 3.11 -o requirements/jrnl.txt
 	echo basic-memory | uv pip compile - $(PINNED) --python-version 3.12 $(call without,basic-memory) -o requirements/basic-memory.txt

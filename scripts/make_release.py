@@ -71,7 +71,8 @@ def main() -> int:
 def checked_address(address: str) -> str:
     """The address without a slash at its end. Raises Refused where there is none."""
     parts = urlsplit(address)
-    has_names = parts.path.strip("/").count("/") == 1
+    names = [name for name in parts.path.split("/") if name]
+    has_names = len(names) > (parts.netloc == "github.com")
     if parts.scheme != "https" or not parts.netloc or not has_names:
         said = f"{address!r} is none" if address else "none is given"
         raise Refused(
@@ -163,6 +164,21 @@ def build(stage: Path, out: Path, version: str, address: str) -> None:
     write_bundle(out / f"commonplace-{version}.mcpb", bundle_files(stage, version, address))
     for deployed in (stage / "server/deploy").iterdir():
         shutil.copyfile(deployed, out / deployed.name)
+    validate(stage, out)
+
+
+def validate(stage: Path, out: Path) -> None:
+    """Hold what other programs read to their schemas. Raises SystemExit with what they say."""
+    with TemporaryDirectory() as temp:  # of all that lies in a folder it reads more than the entry
+        shutil.copyfile(out / "server.json", Path(temp, "server.json"))
+        run("-m", "skillsaw", "lint", "--type", "mcp-registry", temp, folder=out)
+    read = {
+        "compose-spec": [out / "compose.yaml"],
+        "github-workflows": sorted((stage / ".github/workflows").iterdir()),
+    }
+    for schema, files in read.items():
+        given = ("--builtin-schema", f"vendor.{schema}", *map(str, files))
+        run("-m", "check_jsonschema", *given, folder=out)
 
 
 def try_it(out: Path, version: str, home: Path) -> None:

@@ -44,20 +44,23 @@ def address_links(text: str, address: str, folder: str) -> str:
 def registry_name(address: str) -> str:
     """Our name in the registry of MCP servers, which begins with the host, its last part first."""
     host, path = urlsplit(address).netloc, urlsplit(address).path.strip("/")
-    owner, name = path.split("/")
+    *owners, name = path.split("/")
     space = "io.github" if host == "github.com" else ".".join(reversed(host.split(".")))
-    return f"{space}.{owner}/{name}"
+    return f"{'.'.join([space, *owners])}/{name}"
 
 
 def registry_entry(version: str, address: str, description: str) -> dict[str, Any]:
     """`server.json`, with which the registry of MCP servers lists us."""
+    host = urlsplit(address).netloc
+    is_known = host in {"github.com", "gitlab.com"}  # as a repository the registry takes no other
+    source = {"url": address, "source": host.removesuffix(".com")}
     return {
         "$schema": SCHEMA,
         "name": registry_name(address),
         "title": TITLE,
         "description": description,
         "version": version,
-        "repository": {"url": address, "source": urlsplit(address).netloc.removesuffix(".com")},
+        **({"repository": source} if is_known else {"websiteUrl": address}),
         "packages": [
             {
                 "registryType": "pypi",

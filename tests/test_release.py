@@ -22,6 +22,13 @@ from tests.inference.encoder.small_models import minilm_weights
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "server" / "deploy"
 ADDRESS = "https://github.com/ann/commonplace"
+# Of launchd.plist(5), those that a server may want: a key that is misspelt is ignored in silence.
+LAUNCHD_KEYS = {
+    *("Label", "Disabled", "UserName", "GroupName", "Program", "ProgramArguments", "KeepAlive"),
+    *("RunAtLoad", "RootDirectory", "WorkingDirectory", "EnvironmentVariables", "Umask"),
+    *("ExitTimeOut", "ThrottleInterval", "InitGroups", "StandardInPath", "StandardOutPath"),
+    *("StandardErrorPath", "SoftResourceLimits", "HardResourceLimits", "Nice", "ProcessType"),
+}
 
 
 def project():
@@ -64,6 +71,7 @@ def clone(tmp_path):
     [
         ((), "and none is given: run `make release ADDRESS="),
         (("--address", "here"), "and 'here' is none: run `make release ADDRESS="),
+        (("--address", "https://github.com/ann"), "/ann' is none: run `make release ADDRESS="),
         (("--address", ADDRESS), "This commit has no tag such as v0.2.0"),
     ],
 )
@@ -123,21 +131,63 @@ def test_all_is_built_from_the_tagged_commit(clone, tmp_path):
         subprocess.run([ruby, "-c", out / "commonplace-memory.rb"], check=True)
 
 
-def test_the_registry_takes_the_entry():
-    """What its schema asks: at most 100 characters, one exact version, a package that is started."""
+def entry_at(address):
+    """What `server.json` holds for a repository there."""
     sys.path.insert(0, str(ROOT / "scripts"))
     try:
         from release_files import registry_entry
     finally:
         sys.path.pop(0)
-    said = project()["description"]
-    entry = registry_entry("1.2.3", "https://git.example.org/ann/notes", said)
-    assert entry["name"] == "org.example.git.ann/notes"
+    return registry_entry("1.2.3", address, project()["description"])
+
+
+def test_the_registry_takes_the_entry():
+    """At most 100 characters, one exact version, a package that is started."""
+    entry = entry_at(ADDRESS)
+    assert entry["name"] == "io.github.ann/commonplace"
+    assert entry["repository"] == {"url": ADDRESS, "source": "github"}
     assert 1 <= len(entry["description"]) <= 100
     (package,) = entry["packages"]
     assert package["packageArguments"] == [{"type": "positional", "value": "mcp"}]
     assert (package["identifier"], package["version"]) == ("commonplace-memory", "1.2.3")
     assert package["transport"] == {"type": "stdio"}
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("https://git.example.org/ann/notes", "org.example.git.ann/notes"),
+        ("https://example.org/notes", "org.example/notes"),
+    ],
+)
+def test_a_repository_of_another_host_is_a_website(address, name):
+    """The registry takes none as a repository but those of GitHub and GitLab."""
+    entry = entry_at(address)
+    assert (entry["name"], entry["websiteUrl"]) == (name, address)
+    assert "repository" not in entry
+
+
+@pytest.mark.long
+def test_what_its_schema_does_not_know_is_refused(tmp_path):
+    """By the validators of a release, which ends with what they say."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        from make_release import validate
+        from release_files import as_json
+    finally:
+        sys.path.pop(0)
+    entry, compose = tmp_path / "server.json", tmp_path / "compose.yaml"
+    written = as_json(entry_at(ADDRESS))
+    entry.write_text(written)
+    shutil.copyfile(DEPLOY / "compose.yaml", compose)
+    validate(ROOT, tmp_path)
+    entry.write_text(written.replace('"positional"', '"sideways"'))
+    with pytest.raises(SystemExit, match="must match a permitted schema variant"):
+        validate(ROOT, tmp_path)
+    entry.write_text(written)
+    compose.write_text(compose.read_text().replace("stop_grace_period", "grace"))
+    with pytest.raises(SystemExit, match=r"compose\.yaml::\$\.services\.server"):
+        validate(ROOT, tmp_path)
 
 
 @pytest.mark.npm
@@ -168,6 +218,18 @@ def test_the_bundle_is_valid_and_starts(tmp_path):
     assert offered == {tool["name"] for tool in manifest["tools"]}
 
 
+def test_what_windows_users_are_told_to_type_is_there():
+    """The package that uv installs, and the command of its name that uvx starts."""
+    page = (ROOT / "docs" / "releasing.md").read_text("utf-8")
+    (told,) = (part for part in page.split("\n* ") if part.startswith("**winget**"))
+    uv, installed, started = (words.split() for words in re.findall(r"`([^`]+)`", told))
+    assert uv == ["winget", "install", "astral-sh.uv"]
+    assert installed == ["uv", "tool", "install", project()["name"]]
+    program, name, command = started
+    assert (program, command) == ("uvx", "mcp")
+    assert name in project()["scripts"]
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="There is no systemd here.")
 def test_systemd_takes_the_unit(tmp_path):
     """But for the program, which is installed elsewhere here."""
@@ -183,4 +245,5 @@ def test_launchd_takes_the_property_list():
     held = plistlib.loads((DEPLOY / "org.commonplace.serve.plist").read_bytes())
     assert held["ProgramArguments"][:2] == ["/usr/local/bin/commonplace", "serve"]
     assert held["KeepAlive"] == {"SuccessfulExit": False}
+    assert set(held) <= LAUNCHD_KEYS
     assert os.path.isabs(held["WorkingDirectory"])
