@@ -376,7 +376,7 @@ class TestFiling:
         users = [f"user {number:02}" for number in range(40)]
         for user in users:
             world.open(user).save_todo(f"harbour of {user}")
-        turns = []
+        turns, steps = [], []
 
         @contextmanager
         def of_many():
@@ -384,8 +384,21 @@ class TestFiling:
             with pool.of_many():
                 yield
 
-        assert MemoryWorker(**{**parts, "of_many": of_many}).work() == 40
+        def index_of(owner):
+            index = parts["index_of"](owner)
+
+            def ask_current(*given, **named):
+                steps.append("ask")
+                file = index.ask_current(*given, **named)
+                return lambda: (steps.append("file"), file())
+
+            return Over(index, ask_current=ask_current)
+
+        given = {**parts, "of_many": of_many, "index_of": index_of}
+        assert MemoryWorker(**given).work() == 40
         assert len(turns) == 9  # thrice to read, and for words and for vectors 16, 16 and 8
+        # Of some all are asked before any answer is waited for.
+        assert steps == [x for some in (16, 16, 8) for x in ["ask"] * some + ["file"] * some]
         for table in ("wb_docs", "wb_embeddings"):
             counted = f"SELECT user_id, count(*) FROM {table} GROUP BY 1 ORDER BY 1"
             assert world.database.rows(counted) == [(user, 1) for user in users]

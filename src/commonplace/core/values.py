@@ -153,8 +153,8 @@ class Drop(Struct, frozen=True):
 
 Change: TypeAlias = Put | Drop
 
-AreCurrent: TypeAlias = "Callable[[Any], Sequence[bool]]"
-"""Asks by an index's own connection which changes still hold, one answer for each."""
+AreCurrent: TypeAlias = "Callable[[Any], Callable[[], Sequence[bool]]]"
+"""Asks by an index's own connection which changes still hold; reads one answer for each later."""
 
 
 class Since(Struct, frozen=True, kw_only=True):

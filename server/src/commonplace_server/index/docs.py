@@ -22,7 +22,7 @@ from commonplace_server.index.transaction import Longs, OwnerTransaction
 from commonplace_server.postgres.text_lists import Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from commonplace.core.values import AreCurrent, Change, Doc
 
@@ -119,15 +119,20 @@ def apply_changes(
         Invalid: More entries lie in one second than it has numbers for.
     """
     with tx.pipelined():
-        _apply(tx, changes, are_current, lost)
+        ask_changes(tx, changes, are_current=are_current, lost=lost)()
 
 
-def _apply(
+def ask_changes(
     tx: OwnerTransaction,
     changes: Sequence[Change],
-    are_current: AreCurrent | None,
-    lost: frozenset[str],
-) -> None:
+    *,
+    are_current: AreCurrent | None = None,
+    lost: frozenset[str] = frozenset(),
+) -> Callable[[], None]:
+    """Ask what `apply_changes` has to know; what it gives reads the answers, and files.
+
+    In a pipeline others ask in between, so that what is filed of many waits once.
+    """
     last = {
         plain(each.doc.ref if isinstance(each, Put) else each.ref): each.doc
         if isinstance(each, Put)
@@ -140,16 +145,20 @@ def _apply(
     found = tx.query("find_docs", refs=Texts(last))
     numbers = tx.query("last_of_seconds", lows=lows)
     # Whatever else files for this user waits for us by now, and files what changed before.
-    if are_current is not None:
-        holds = tx.check(are_current)
-        last = {ref: doc for (ref, doc), is_so in zip(last.items(), holds, strict=True) if is_so}
-    ((change,),) = changed.fetchall()
-    held = {row[0]: _FiledDoc(*row[1:]) for row in found.fetchall()}
-    plan = _planned(last, held, lost)
-    _number(plan, dict(numbers.fetchall()))
-    for row, doc in plan.said:
-        row["words"] = _words(doc)
-    _write(tx, plan, change)
+    read_current = None if are_current is None else tx.check(are_current)
+
+    def file() -> None:
+        holds = [True] * len(last) if read_current is None else read_current()
+        current = {ref: doc for (ref, doc), is_so in zip(last.items(), holds, strict=True) if is_so}
+        ((change,),) = changed.fetchall()
+        held = {row[0]: _FiledDoc(*row[1:]) for row in found.fetchall()}
+        plan = _planned(current, held, lost)
+        _number(plan, dict(numbers.fetchall()))
+        for row, doc in plan.said:
+            row["words"] = _words(doc)
+        _write(tx, plan, change)
+
+    return file
 
 
 def _planned(

@@ -42,12 +42,12 @@ from commonplace_server.index.doc_cache import (
     span_of,
     updated_docs,
 )
-from commonplace_server.index.docs import apply_changes, terms_of
+from commonplace_server.index.docs import apply_changes, ask_changes, terms_of
 from commonplace_server.index.meaning import Vectors, nearness
 from commonplace_server.index.nearest import INDEXED_FROM, index_name
 from commonplace_server.index.transaction import Longs, OwnerTransaction
 from commonplace_server.index.vector_cache import CACHED_CHUNKS, VectorCache, read_vectors
-from commonplace_server.index.vectors import put_vectors
+from commonplace_server.index.vectors import ask_vectors, put_vectors
 from commonplace_server.index.words import QueryWords
 from commonplace_server.postgres.text_lists import Texts
 
@@ -224,6 +224,36 @@ class PostgresOwnerIndex:
             if any(isinstance(each, Drop) for each in changes):
                 tx.query("drop_bare_facets")
 
+    def ask_current(
+        self,
+        changes: Sequence[Change],
+        are_current: AreCurrent,
+        *,
+        lost: frozenset[str] = frozenset(),
+    ) -> Callable[[], None]:
+        """As `apply_current`, in two steps; see `worker.filing.FilesForWorker`."""
+        with self._writing() as tx:
+            file = ask_changes(tx, changes, are_current=are_current, lost=lost)
+
+        def apply() -> None:
+            with self._writing() as tx:
+                file()
+                if any(isinstance(each, Drop) for each in changes):
+                    tx.query("drop_bare_facets")
+
+        return apply
+
+    def ask_vectors(self, identity: str, encoded: Sequence[Encoded]) -> Callable[[], None]:
+        """As `put_vectors`, in two steps; see `worker.filing.FilesForWorker`."""
+        with self._writing() as tx:
+            file = ask_vectors(tx, plain(identity), encoded)
+
+        def put() -> None:
+            with self._writing():
+                file()
+
+        return put
+
     def drop_previous(self, identity: str, are_current: AreCurrent) -> bool:
         """Drop other encoders' vectors; see `worker.filing.FilesForWorker`. Raises: Unavailable."""
         bound = {"model": plain(identity), "limit": _PREVIOUS_AT_ONCE}
@@ -233,7 +263,7 @@ class PostgresOwnerIndex:
                 # Nothing else files vectors of this owner from here on: what holds now holds to
                 # the end.
                 tx.query("hold")
-                if not all(tx.check(are_current)):
+                if not all(tx.check(are_current)()):
                     return False
                 ((after,),) = tx.query("drop_previous", after=after, **bound).fetchall()
         return True

@@ -19,7 +19,7 @@ from commonplace_server.postgres.database import statement
 from commonplace_server.postgres.text_lists import as_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from psycopg import Cursor, sql
 
@@ -53,8 +53,8 @@ class OwnerTransaction:
         """Run a query that was composed of names and numbers of ours."""
         return self._conn.execute(query, {"user": self.user, **bound}, binary=True)
 
-    def check(self, are_current: AreCurrent) -> Sequence[bool]:
-        """Which changes still hold."""
+    def check(self, are_current: AreCurrent) -> Callable[[], Sequence[bool]]:
+        """Ask which changes still hold; what it gives reads the answer."""
         return are_current(self._conn)
 
     def each(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -66,6 +66,10 @@ class OwnerTransaction:
     @contextmanager
     def pipelined(self) -> Iterator[None]:
         """Send queries together: one round trip for all whose answers are not read in between."""
+        if self._conn.pgconn.pipeline_status:
+            # One inside another waits for all answers, at its beginning and at its end.
+            yield
+            return
         with self._conn.pipeline():
             yield
 

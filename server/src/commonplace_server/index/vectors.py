@@ -16,7 +16,7 @@ from commonplace_server.index.transaction import Floats, Longs
 from commonplace_server.postgres.text_lists import Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from commonplace.core.values import Encoded, Vector
     from commonplace_server.index.transaction import OwnerTransaction
@@ -32,14 +32,21 @@ class _EncodedDoc(NamedTuple):
 def put_vectors(tx: OwnerTransaction, model: str, encoded: Sequence[Encoded]) -> None:
     """File the vectors of texts that are still there; all are checked. Raises: Invalid."""
     with tx.pipelined():
-        _put(tx, model, encoded)
+        ask_vectors(tx, model, encoded)()
 
 
-def _put(tx: OwnerTransaction, model: str, encoded: Sequence[Encoded]) -> None:
+def ask_vectors(tx: OwnerTransaction, model: str, encoded: Sequence[Encoded]) -> Callable[[], None]:
+    """Ask what `put_vectors` has to know; what it gives reads the answer, and files."""
     tx.query("plan_for_all")
     tx.query("hold")
     refs = Texts([plain(each.ref) for each in encoded])
-    rows = tx.query("find_encoded", model=model, refs=refs).fetchall()
+    found = tx.query("find_encoded", model=model, refs=refs)
+    return lambda: _put(tx, model, encoded, found.fetchall())
+
+
+def _put(
+    tx: OwnerTransaction, model: str, encoded: Sequence[Encoded], rows: Sequence[tuple[Any, ...]]
+) -> None:
     held = {ref: _EncodedDoc(*rest) for _, ref, *rest in rows}
     # Where nothing is held under these refs, nothing of them is filed.
     dimensions: int | None = rows[0][0] if rows else None

@@ -11,7 +11,7 @@ from commonplace_server.records import upkeep
 from commonplace_server.records.store import columns_of, query
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from commonplace.core.values import AreCurrent
     from commonplace_server.postgres.database import Connection
@@ -22,10 +22,14 @@ def check_unchanged(lines: Sequence[OutboxLine]) -> AreCurrent:
     """What asks, by a connection of their one user, which of these records changed no more."""
     asked = {"user_id": lines[0].owner, **columns_of(lines)}
 
-    def check(conn: Connection) -> list[bool]:
-        rows = conn.execute(query("last_changes"), asked).fetchall()
-        now = {(kind, ref_id): changes for kind, ref_id, changes in rows}
-        return [now.get((each.kind, each.ref_id)) == each.changes for each in lines]
+    def check(conn: Connection) -> Callable[[], list[bool]]:
+        found = conn.execute(query("last_changes"), asked)
+
+        def read() -> list[bool]:
+            now = {(kind, ref_id): changes for kind, ref_id, changes in found.fetchall()}
+            return [now.get((each.kind, each.ref_id)) == each.changes for each in lines]
+
+        return read
 
     return check
 
@@ -33,8 +37,8 @@ def check_unchanged(lines: Sequence[OutboxLine]) -> AreCurrent:
 def check_leads(encoder: str) -> AreCurrent:
     """What asks, by a worker's connection, whether other encoders' vectors may still go."""
 
-    def check(conn: Connection) -> list[bool]:
+    def check(conn: Connection) -> Callable[[], list[bool]]:
         found = conn.execute(upkeep.query("is_whole_still"), {"encoder": encoder})
-        return [bool(is_so) for (is_so,) in found.fetchall()]
+        return lambda: [bool(is_so) for (is_so,) in found.fetchall()]
 
     return check
