@@ -21,7 +21,9 @@ from commonplace.core.clock import micros, utc_now
 from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.core.expiring import revealed
 from commonplace.core.owner_folders import parse_owner
+from commonplace.core.spaces import check_has_journal
 from commonplace.core.values import Interval
+from commonplace.journals.table import JOURNALS_OF_SPACES
 from commonplace.search.found_entry import LibraryEntry
 from commonplace.until_found import wait_until_found
 from commonplace.verbs.amend import (
@@ -104,6 +106,9 @@ class Library(ABC, Generic[_Service]):
         settings: In place of those that environment and files give, and of home and timezone.
         clock: The present, aware.
         encoder: In place of the one that the settings name.
+
+    Raises:
+        Invalid: That is no owner, or a space, which has no such journal.
     """
 
     _journal = ""
@@ -121,6 +126,7 @@ class Library(ABC, Generic[_Service]):
         _shared: SharedApp | None = None,
     ) -> None:
         self.owner = parse_owner(owner)
+        check_has_journal(self.owner, self._journal, JOURNALS_OF_SPACES)
         first_zone = timezone if settings is None else None
         self._shared = _shared or SharedApp(
             settings or _settings(home, timezone),

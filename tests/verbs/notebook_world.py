@@ -40,6 +40,7 @@ class NotebookWorld:
             zone=UTC,
             clock=self.clock,
             author="Wren Fox <wren@example.org>",
+            is_own=settings.get("is_own", False),
         )
         if made:
             self.notebook.init()

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 
 import psycopg
@@ -399,7 +399,7 @@ def test_an_import_is_taken_back_by_the_server_that_made_it(app, other, admin):
     """Then no other server finds a record of it, and the same export brings them all again."""
     for _ in range(2):
         record = app.import_records().new()
-        assert app.exporting().take(EXPORT, record=record).new["memory"] == 5
+        assert app.exporting().take(EXPORT, recording=nullcontext(record)).new["memory"] == 5
         assert refs(ask(other, "recall", query="warm bread"))
         assert app.import_taking_back(record.id).take_back(None, most=0).notes == ()
         assert refs(ask(other, "recall", query="warm bread")) == []

@@ -1,6 +1,7 @@
 """`forget --owner`, and a machine's owner who bears a user's name."""
 
 import json
+import shutil
 
 import pytest
 from server.tests.two_homes import ask, settings_in
@@ -85,12 +86,28 @@ def test_forget_owner_takes_what_filters_choose(env, served):
     """By words and journal; without an entry of that owner's it says so."""
     with served("ann") as app:
         refs = write_everywhere(app, SECRET)
+    with served("bob") as app:
+        ask(app, "timeline_add", content="Nothing of that.")
     chosen = ["forget", "--query", "numbat", "-j", "chronicle", "--yes", "--json", "--owner"]
     nothing = run(*chosen, "bob", env=env)
     assert nothing.exit_code == 3
     assert "export --owner" in nothing.output  # `list` shows none of bob's
     done = json.loads(run(*chosen, "ann", env=env).stdout)
     assert [each["ref"] for each in done["items"]] == [x for x in refs if x.startswith("chronicle")]
+
+
+def test_a_mistyped_owner_is_refused_where_a_database_has_the_others(env, served, tmp_path):
+    """And leaves nothing; who has something there alone, and no folder here, is opened."""
+    with served("ann") as app:
+        ask(app, "timeline_add", content=SECRET)
+    users = tmp_path / "data" / "users"
+    shutil.rmtree(users / "ann")
+    for words in (["export", "out"], ["forget", "--query", "numbat"], ["memory", "list"]):
+        refused = run(*words, "--owner", "anne", env=env)
+        assert refused.exit_code == 3
+        assert "Nothing is kept of the owner 'anne'." in refused.stderr
+    assert list(users.iterdir()) == []
+    assert run("export", tmp_path / "out", "--owner", "ann", env=env).exit_code == 0
 
 
 def test_a_served_users_name_opens_nothing_for_the_machines_owner(env, served):

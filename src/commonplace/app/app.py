@@ -280,6 +280,7 @@ class App(OwnerContext):
             {each.name: each.portable for each in self.journals},
             owner=self.settings.owner,
             folder=self.folder,
+            prepare=lambda: self.make_folder(self.folder),
             zone=self.settings.timezone,
             screen=self.shared.screen,
             book=self.expiry_book,

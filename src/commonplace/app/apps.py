@@ -178,7 +178,8 @@ def open_served(settings: Settings, owner: str, *, clock: Clock, shared: Process
     A program that keeps all in one home opens the machine's owner too, who is not noted as served.
     """
     own = settings_of(settings, owner, shared.folder_of(owner))
-    make_owner_folder(settings.home / "users", owner)
+    if shared.serves_owners:
+        make_owner_folder(settings.home / "users", owner)
     if shared.serves_owners and owner != settings.owner:
         make_folder(shared.mark_of(owner))
     return App(own, user_home=None, clock=clock, shared=shared)

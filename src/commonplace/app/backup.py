@@ -6,14 +6,12 @@ Opens no journal.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.app.wiring.private import recoveries_in
 from commonplace.config.settings import user_file
-from commonplace.core.errors import Invalid
-from commonplace.core.owner_folders import folder_owner
+from commonplace.core.owner_folders import list_owners
 from commonplace.verbs.backup.manifest import BackupPlace
 
 if TYPE_CHECKING:
@@ -55,12 +53,9 @@ def left_out_of_backups(app: App) -> list[str]:
 def left_out_of_exports(app: App) -> list[str]:
     """What an export does not hold, a sentence each; called before it, as for backups."""
     left_out = app.private.files.recovery.copy_all()
-    users = app.settings.home / "users"
-    others = []
-    for folder in sorted(users.iterdir()) if users.is_dir() else ():
-        with suppress(Invalid):
-            others.append(folder_owner(folder))
-    others = [owner for owner in others if owner != app.settings.owner]
+    others = [
+        owner for owner in list_owners(app.settings.home / "users") if owner != app.settings.owner
+    ]
     if others:
         left_out.append(f"The journals of {', '.join(others)}: export them with --owner.")
     return left_out

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.core.digest import sha256_hex
@@ -118,6 +119,15 @@ def folder_owner(folder: Path) -> str:
     except (OSError, UnicodeDecodeError) as exc:
         raise _not_an_owner(folder) from exc
     raise _not_an_owner(folder)
+
+
+def list_owners(users: Path) -> list[str]:
+    """The owners of the folders under `users`, sorted; a folder of no owner is left out."""
+    found = []
+    for folder in users.iterdir() if os.path.isdir(users) else ():
+        with suppress(Invalid):
+            found.append(folder_owner(folder))
+    return sorted(found)
 
 
 def make_owner_folder(users: Path, owner: str) -> Path:

@@ -16,7 +16,7 @@ from commonplace.core.owner_folders import parse_new_owner, parse_owner
 from commonplace.core.text import opening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 PREFIX = "space:"
 """What the owner of a space begins with, and the name of no user."""
@@ -54,6 +54,25 @@ def parse_user(text: str) -> str:
             hint=f"Choose a name that does not begin with {PREFIX}",
         )
     return user
+
+
+def check_has_journal(owner: str, journal: str, of_spaces: Sequence[str]) -> None:
+    """Refuse a space a journal that is one person's.
+
+    Args:
+        owner: A space or a person, who has every journal.
+        journal: Its name.
+        of_spaces: The journals that a space has, by name.
+
+    Raises:
+        Invalid.
+    """
+    if is_space(owner) and journal not in of_spaces:
+        raise Invalid(
+            f"{opening(owner.removeprefix(PREFIX), 60)!r} is a space, and has no {journal} journal:"
+            " that is one person's.",
+            hint=f"A space has {', '.join(of_spaces)}; leave out the rest, or name a user.",
+        )
 
 
 @contextmanager

@@ -154,6 +154,9 @@ CONNECTOR = "connector"
 OF_SPACES = (RECALL, *(x for row in JOURNALS if row.names_authors for x in row.toolsets))
 """The toolsets of a space: the other journals are of one person each."""
 
+JOURNALS_OF_SPACES = tuple(row.name for row in JOURNALS if row.names_authors)
+"""The journals that those are of."""
+
 JOURNAL_NAMES = tuple(row.name for row in JOURNALS)
 
 FEEDS = tuple(row.name for row in JOURNALS if row.feeds)

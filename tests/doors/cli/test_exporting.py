@@ -333,6 +333,46 @@ def test_another_owner_is_exported_alone(written):
     assert "Water the fern" in ok("memory", "list", "todo", "--user", "ana")
 
 
+def test_a_mistyped_owner_is_refused_and_leaves_nothing(written):
+    """Whatever is asked of a name of which nothing is kept; a refused import leaves nothing."""
+    ok("memory", "save", "todo", "Water the fern", "--user", "ana")
+    users = next((written / "home").rglob("users"))
+    before = sorted(os.listdir(users))
+    for words in (
+        ["export", written / "x"],
+        ["forget", "--query", "fern", "--yes"],
+        ["memory", "list"],
+        ["memory", "list", "todo"],
+        ["memory", "stats"],
+        ["memory", "search", "fern"],
+        ["memory", "delete", "todo", "memory:todo/1", "--yes"],
+        ["memory", "save", "todo", "--ref", "memory:todo/1", "--done"],
+        ["todo"],
+    ):
+        refused = run(*map(str, words), "--owner", "anna")
+        assert refused.exit_code == 3, words
+        assert "Nothing is kept of the owner 'anna'." in refused.stderr
+        assert "Here are ana, me." in refused.stderr
+    assert run("import", str(written / "nothing.zip"), "--owner", "anna").exit_code == 3
+    ok("export", written / "out", "--owner", "ana")
+    said = ok("import", written / "out", "--owner", "anna", "--dry-run")
+    assert "Of 'anna' nothing was kept until now." in said
+    assert sorted(os.listdir(users)) == before
+
+
+def test_an_import_brings_a_space_no_journal_of_one_persons(written):
+    """Nothing of such an export is written; without those journals it is imported."""
+    ok("export", written / "out")
+    ok("export", written / "shared", *(f"-j{x}" for x in ("chronicle", "notebook", "timeline")))
+    empty_home(written)
+    for more in ([], ["--dry-run"]):
+        refused = run("import", written / "out", "--owner", "space:team", *more)
+        assert refused.exit_code == 2
+        assert "'team' is a space, and has no private journal" in refused.stderr
+    assert run("export", written / "none", "--owner", "space:team").exit_code == 3
+    ok("import", written / "shared", "--owner", "space:team")
+
+
 def rewritten(folder, name, content):
     """The manifest fits a file that was changed."""
     (folder / name).write_bytes(content)

@@ -7,7 +7,8 @@ import json
 import pytest
 from tests.verbs.notebook_world import NotebookWorld
 
-from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
+from commonplace.journals.git.run import git_program
 from commonplace.journals.notebook.format import version_of
 from commonplace_testing import ReadySlot
 
@@ -334,12 +335,26 @@ def test_two_overviews_are_merged_with_what_was_read_before(world):
         world("synthesize_conflict", section="a", version_a="0" * 12, version_b=mine)
 
 
-def test_our_own_notebook_is_made_by_its_first_write(open_world):
-    """Reading makes nothing; a folder that somebody named is not made by a write."""
+def test_our_own_notebook_is_made_by_its_first_write(open_world, monkeypatch):
+    """Reading makes nothing, nor does what is refused; a folder that somebody named is not made by a write."""
     world = open_world(made=False, is_own=True)
     for tool, arguments in (("toc", {}), ("search", {"content": "x"}), ("read", {"id": "a"})):
         with pytest.raises(NotFound, match="There is no notebook yet"):
             world(tool, **arguments)
+    refused = (
+        {"entry": ""},
+        {"entry": "x", "supersedes": "notebook:a#nope"},
+        {"entry": "x", "overview": "Y.", "base_version": "0" * 12},
+    )
+    for each in refused:
+        with pytest.raises((Invalid, NotFound, Conflict)):
+            world("write", path="a", **each)
+    monkeypatch.setenv("PATH", "")
+    git_program.cache_clear()
+    with pytest.raises(Unavailable, match="The git command is not there"):
+        world("write", path="a", entry="First.")
+    monkeypatch.undo()
+    git_program.cache_clear()
     assert not world.notebook.folder.exists()
     world.write("a", "First.")
     assert world("read", id="a").facts["entry_count"] == 1

@@ -69,6 +69,13 @@ def query(journal: str, *names: str) -> sql.SQL:
     return statement("\n".join(texts[name] for name in names))
 
 
+def is_kept(database: Postgres, owner: str) -> bool:
+    """Whether anything of a user was ever kept there, in any journal. Raises: Unavailable."""
+    asked = statement(read_queries(_PACKAGE, "entries.sql")["is_kept"])
+    with database.shared_transaction(owner) as conn:
+        return conn.execute(asked, {"owner": owner}).fetchone() is not None
+
+
 class EntryRows:
     """One user's rows of one journal. Thread-safe.
 

@@ -71,3 +71,7 @@ FROM wb_outbox WHERE user_id = %(owner)s AND kind = %(journal)s;
 SELECT ref_id FROM wb_outbox
 WHERE user_id = %(owner)s AND kind = %(journal)s AND at >= to_timestamp(%(second)s)
 ORDER BY at DESC, ref_id;
+
+-- name: is_kept
+-- Whether a user has ever kept anything, in any journal: who has is counted from then on.
+SELECT FROM cp_kept WHERE user_id = %(owner)s;

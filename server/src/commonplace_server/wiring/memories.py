@@ -5,6 +5,7 @@ A user's words and vectors lie in that database too; the index of other journals
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -80,6 +81,12 @@ class PostgresMemories:
     def is_there(self, owner: str) -> bool:
         """Always: whether anything was kept would have to be asked."""
         return True
+
+    def is_known(self, owner: str) -> bool:
+        """Whether anything was ever kept of a user, in any journal, here or there."""
+        return os.path.isdir(self._shared.folder_of(owner)) or entries.is_kept(
+            self._database, owner
+        )
 
     def users(self) -> Sequence[str]:
         """No user: every query of the database is limited to one, so none can list them all."""

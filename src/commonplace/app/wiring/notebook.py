@@ -100,6 +100,7 @@ class NotebookWiring:
             zone=settings.timezone,
             clock=context.clock,
             author=settings.notebook.author,
+            is_own=settings.notebook.path is None,
             auto_gc=settings.notebook.auto_gc,
             screen=context.shared.screen,
         )

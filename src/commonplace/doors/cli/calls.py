@@ -5,7 +5,6 @@ Never knows a journal: a command names the toolset it means.
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import click
 from commonplace.app import App
 from commonplace.app.app import WITHOUT_MEMORY
 from commonplace.core.clock import render_instant
-from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.former_texts import editing
 from commonplace.core.redact import noting_secrets
 from commonplace.core.values import Filter
@@ -85,9 +84,13 @@ def opened_of(
     Args:
         owner: The other owner's name; None for this call's own.
         finishes: Whether what a killed command was forgetting is forgotten first.
-        may_be_new: Whether an owner may be named who has no journals yet.
+        may_be_new: Whether an owner may be named of whom nothing is kept yet.
+
+    Raises:
+        NotFound: Nothing is kept of that owner.
     """
     from commonplace.app.apps import Apps
+    from commonplace.app.wiring.memory.wiring import check_known
     from commonplace.core.owner_folders import parse_owner
 
     with opened(finishes=finishes) as app:
@@ -95,13 +98,8 @@ def opened_of(
             yield app
             return
         owner = parse_owner(owner)
-        # A database does not say who has a memory in it.
-        may_be_known = may_be_new or app.settings.database.url
-        if not may_be_known and not os.path.isdir(app.shared.folder_of(owner)):
-            raise NotFound(
-                f"Nothing is kept of the owner {owner!r}.",
-                hint="The folders in `users`, in Commonplace's home, are named after the owners.",
-            )
+        if not may_be_new:
+            check_known(app.shared, owner)
         apps = Apps(app.settings, user_home=home_folder(), shared=app.shared)
         try:
             with apps.using(owner) as other:

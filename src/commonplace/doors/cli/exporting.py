@@ -71,13 +71,17 @@ def export(
 
 def import_export(path: Path, owner: str | None, as_json: bool, *, dry_run: bool) -> None:
     """Import an export into empty journals."""
-    with opened_of(owner, may_be_new=not dry_run) as app:
+    from commonplace.app.wiring.memory.wiring import memories_of
+
+    with opened_of(owner, may_be_new=True) as app:
+        is_new = owner is not None and not memories_of(app.shared).is_known(app.settings.owner)
         with show_counting("Importing entries") as progress:
-            if dry_run:
-                done = app.exporting().take(path, writes=False, progress=progress)
-            else:
-                with noting_import(app, "") as record:
-                    done = app.exporting().take(path, record=record, progress=progress)
+            done = app.exporting().take(
+                path,
+                writes=not dry_run,
+                recording=noting_import(app, ""),
+                progress=progress,
+            )
         if not dry_run:
             with show_counting("Filing words"):
                 app.filing.sweep()
@@ -85,6 +89,8 @@ def import_export(path: Path, owner: str | None, as_json: bool, *, dry_run: bool
     text = f"{said}: {_counted(done.journals)}."
     if done.journals and done.new and not any(done.new.values()):
         text = "All of this export was imported before."
+    elif is_new:
+        text += f" Of {owner!r} nothing was kept until now."
     facts = {"owner": done.owner, "journals": done.journals, "new": done.new, "dry_run": dry_run}
     show(Answer(text=text, facts=facts), as_json)
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from commonplace.app.wiring.memory.wiring import check_known
 from commonplace.core.errors import Invalid
 from commonplace.core.refs import look_up
-from commonplace.core.spaces import PREFIX, is_space
+from commonplace.core.spaces import check_has_journal
 from commonplace.core.values import Answer, Filter
 from commonplace.doors.cli.asking import confirm
 from commonplace.doors.cli.call_settings import settings
@@ -34,6 +35,7 @@ from commonplace.doors.cli.short_refs import ShortRefCommand, find_entry, is_num
 from commonplace.doors.cli.verb_commands import verb_options
 from commonplace.journals.memory.entry import FIELDS, parse_kind
 from commonplace.journals.memory.records import KINDS, Records, Todo
+from commonplace.journals.table import JOURNALS_OF_SPACES
 from commonplace.verbs.answers import one_line
 from commonplace.verbs.memory.lines import list_answer, stats_answer
 from commonplace.verbs.memory.service import MemoryService
@@ -81,7 +83,9 @@ def memory_of(user: str | None, *, with_encoder: bool = True) -> Iterator[Memory
 
 
 @contextmanager
-def _service(app: App, user: str | None) -> Iterator[MemoryService]:
+def _service(app: App, user: str | None, *, may_be_new: bool = False) -> Iterator[MemoryService]:
+    if user is not None and not may_be_new and _is_others(user):
+        check_known(app.shared, user)
     service = app.memory.service_of(settings().owner if user is None else user)
     try:
         yield service
@@ -181,18 +185,18 @@ def _save(kind: str, words: Sequence[str], user: str | None, given: dict[str, An
         )
     if kind == "message" and given["role"] is None and given["ref"] is None:
         given["role"] = "user"
-    if user is not None and is_space(user):
-        raise Invalid(
-            f"{user.removeprefix(PREFIX)!r} is a space, and has no memory: that is one person's.",
-            hint="Keep it for a user; members of a space write into its log, notebook or timeline.",
-        )
+    if user is not None:
+        check_has_journal(user, "memory", JOURNALS_OF_SPACES)
     if expires_at() is not None and _is_others(user):
         raise Invalid(
             "What is kept for another user cannot expire here.",
             hint="Leave out --expires; the tool `memory_save` over HTTP and the library's `Memory`"
             " take one for every user.",
         )
-    with opened(defers_filing=True) as app, _service(app, user) as service:
+    with (
+        opened(defers_filing=True) as app,
+        _service(app, user, may_be_new=given["ref"] is None) as service,
+    ):
         tool = service.write_toolset(lambda: service).tool("memory_save")
 
         is_elsewhere = _is_others(user) and not is_number(given["supersedes"] or "")

@@ -21,13 +21,14 @@ from commonplace.journals.notebook.format import (
     CommitMessage,
     apart_from_context,
     entry_message,
+    parse_file,
     plain_overview,
     ref_of,
     set_end_message,
     version_of,
 )
 from commonplace.journals.notebook.names import parse_new_section, parse_section
-from commonplace.journals.notebook.sections import OverviewConflict
+from commonplace.journals.notebook.sections import OverviewConflict, check_base
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -184,8 +185,6 @@ class NotebookActs(ABC):
         Raises: also OverviewConflict, with both texts.
         """
         now = self.clock()
-        if entry_id is None and idempotency_key is not None:
-            entry_id = key_id(KEYS, self._key_owner(), idempotency_key)
         message = entry_message(
             section=self._new_section(section),
             entry_id=entry_id or new_id(at or now, self._random_bytes(10)),
@@ -196,12 +195,16 @@ class NotebookActs(ABC):
             written=None if at is None else now,
             expires=expires,
         )
-        written = self._writer.write(
-            message,
-            at=at or now,
-            overview=None if overview is None else plain_overview(self.screen(overview)),
-            base_version=(base_version or "").strip().lower(),
-        )
+        base = (base_version or "").strip().lower()
+        if overview is not None:
+            overview = plain_overview(self.screen(overview))
+            if not self.exists:  # what is refused makes no notebook
+                check_base(message.section, parse_file(b""), overview, base)
+        writer = self._writer
+        if entry_id is None and idempotency_key is not None:
+            key = key_id(KEYS, self._key_owner(), idempotency_key)
+            message = replace(message, entry_id=key)
+        written = writer.write(message, at=at or now, overview=overview, base_version=base)
         self._wrote()
         return written
 

@@ -12,6 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import make_folder
 from commonplace.core.redact import Screen
 from commonplace.core.spaces import author_at_work
 from commonplace.journals.git.commit import render_person
@@ -57,6 +58,7 @@ class NotebookJournal(NotebookReader, NotebookActs):
         zone: The owner's.
         clock: The present, aware.
         author: Of commits, as `Name <address>`; None for the user that git knows.
+        is_own: It lies in our own folder, so that a first write makes it.
         auto_gc: Pack the repository in the background when it is due.
         random_bytes: Returns so many random bytes.
         screen: What every text goes through that is written.
@@ -71,6 +73,7 @@ class NotebookJournal(NotebookReader, NotebookActs):
         zone: tzinfo,
         clock: Callable[[], datetime],
         author: str | None = None,
+        is_own: bool = False,
         auto_gc: bool = True,
         random_bytes: Callable[[int], bytes] = os.urandom,
         screen: Screen | None = None,
@@ -80,6 +83,7 @@ class NotebookJournal(NotebookReader, NotebookActs):
             self, owner=owner, clock=clock, screen=screen or Screen(), random_bytes=random_bytes
         )
         self._author = author
+        self._is_own = is_own
         self._auto_gc = auto_gc
         self._packing: threading.Thread | None = None
         self._person = ""
@@ -95,6 +99,9 @@ class NotebookJournal(NotebookReader, NotebookActs):
 
     def init(self) -> Path:
         """Make the repository, or take the one that is there as it is; the folder it lies in."""
+        if self._is_own:
+            # Its own folder follows the umask; what is only ours around it does not.
+            make_folder(self.folder.parent)
         return init_repository(self.folder).folder
 
     def signature(self) -> Signature:
@@ -109,6 +116,8 @@ class NotebookJournal(NotebookReader, NotebookActs):
 
     @property
     def _writer(self) -> NotebookWriter:
+        if self._is_own and not self.exists:
+            self.init()
         return NotebookWriter(self, self.signature)
 
     def pack(self) -> None:

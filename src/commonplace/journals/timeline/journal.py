@@ -56,6 +56,7 @@ from commonplace.journals.timeline.queries import entry_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime, tzinfo
     from pathlib import Path
 
@@ -315,7 +316,7 @@ class TimelineJournal:
             NotFound; Invalid for a rollup, which follows what it is made from; Unavailable.
         """
         now = self.clock()
-        with self.database.writing() as conn:
+        with self._changing(entry_id) as conn:
             old = self._read_written(conn, entry_id)
             refuse_other_version(old, expected)
             moved = old.at if at is None else check_time(at)
@@ -353,7 +354,7 @@ class TimelineJournal:
             Invalid, NotFound, Unavailable.
         """
         content = parse_content(self.screen(content))
-        with self.database.writing() as conn:
+        with self._changing(entry_id) as conn:
             old = self._read_written(conn, entry_id)
             row = conn.run("successor", {"ref": old.ref}).fetchone()
             if row is not None:
@@ -408,7 +409,7 @@ class TimelineJournal:
             NotFound; Invalid for a rollup; Unavailable.
         """
         entry_id = well_formed(entry_id)
-        with self.database.writing() as conn:
+        with self._changing(entry_id) as conn:
             above = self._remove(conn, entry_id, expected) or []
         self.erase_deleted()
         refs = [entry_id, *(unpack_id(name) for _, name in above if name)]
@@ -555,6 +556,12 @@ class TimelineJournal:
     def close(self) -> None:
         """Close the file; may be called twice."""
         self.database.close()
+
+    def _changing(self, entry_id: str) -> AbstractContextManager[TimelineRows]:
+        """As `writing`, for an entry that is there: what is refused makes no file."""
+        if not self.exists:
+            self.read(entry_id)
+        return self.database.writing()
 
     def _read_written(self, conn: TimelineRows, entry_id: str) -> TimelineEntry:
         """An entry that a caller added. Raises: NotFound, Invalid for a rollup."""

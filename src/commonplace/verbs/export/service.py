@@ -6,7 +6,7 @@ Never reaches another owner, and never writes into a journal that holds an entry
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,16 +14,19 @@ from msgspec import Struct, field
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import Conflict, Invalid
-from commonplace.core.files import locked, make_folder, replace_file
+from commonplace.core.files import locked, replace_file
 from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.ports import LocatesItems
+from commonplace.core.spaces import check_has_journal
 from commonplace.core.text import opening
+from commonplace.journals.table import JOURNALS_OF_SPACES
 from commonplace.verbs.export.lines import screened_item
 from commonplace.verbs.export.reading import open_export
 from commonplace.verbs.export.writing import ExportWriter, write_export
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import tzinfo
     from pathlib import Path
 
@@ -55,6 +58,7 @@ class ExportService:
         portables: By the name of each journal, opens it; None where it cannot be exported.
         owner: Whose journals they are.
         folder: The owner's folder in our home.
+        prepare: Makes it.
         zone: The time zone of the pages.
         screen: Hides secrets on the way out, and on the way in.
         book: When entries expire.
@@ -68,6 +72,7 @@ class ExportService:
         *,
         owner: str,
         folder: Path,
+        prepare: Callable[[], object],
         zone: tzinfo,
         screen: Screen,
         book: TimeBook,
@@ -77,6 +82,7 @@ class ExportService:
         self._portables = portables
         self._owner = owner
         self._folder = folder
+        self._prepare = prepare
         self._zone = zone
         self._screen = screen
         self._book = book
@@ -133,13 +139,14 @@ class ExportService:
         source: Path,
         *,
         writes: bool = True,
-        record: ImportRecord | None = None,
+        recording: AbstractContextManager[ImportRecord] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> ImportedExport:
         """Import an export into empty journals; it is read to its end before anything is written.
 
         After a kill at any moment, a call with the same export goes on; once all of it is written,
-        it writes nothing more. `record` takes what is added, so that it can be taken back.
+        it writes nothing more. `recording` gives what takes all that is added, so that it can be
+        taken back; it is entered once the export was read to its end.
 
         Raises:
             Conflict: A journal holds an entry already.
@@ -156,18 +163,31 @@ class ExportService:
             if not writes:
                 self._is_written(export, taking)
                 return done
-            make_folder(self._folder)
+            self._prepare()
             with locked(self._folder), self._noting(export, taking) as is_written:
                 if is_written:
                     done.new.update({portable.journal: 0 for portable in taking})
-                    return done
-                if record is not None:
-                    record.begin("export", export=export.digest)
-                for portable in taking:
-                    items = self._screened(export, portable, progress)
-                    noting = NOT_NOTED if record is None else record.into(portable.journal)
-                    done.new[portable.journal] = portable.import_items(items, noting)
+                else:
+                    with recording or nullcontext() as record:
+                        done.new.update(self._import_all(export, taking, record, progress))
             return done
+
+    def _import_all(
+        self,
+        export: Export,
+        taking: Sequence[Portable],
+        record: ImportRecord | None,
+        progress: Callable[[int, int], None] | None,
+    ) -> dict[str, int]:
+        """Write all items of these journals; how many were new in each."""
+        if record is not None:
+            record.begin("export", export=export.digest)
+        new = {}
+        for portable in taking:
+            items = self._screened(export, portable, progress)
+            noting = NOT_NOTED if record is None else record.into(portable.journal)
+            new[portable.journal] = portable.import_items(items, noting)
+        return new
 
     def reopen(self, digest: str) -> None:
         """Let an export be imported again beside what stayed of it, once it was taken back.
@@ -180,6 +200,8 @@ class ExportService:
     def _portables_of(self, export: Export) -> list[Portable]:
         found = []
         for name, count in export.manifest.journals.items():
+            if count:
+                check_has_journal(self._owner, name, JOURNALS_OF_SPACES)
             portable = self._portables[name]()
             if portable is None and count:
                 raise Invalid(

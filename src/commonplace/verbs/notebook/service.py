@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.fence import visible
-from commonplace.core.files import make_folder
 from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.ports import Language
 from commonplace.core.text import counted, counted_entries
@@ -173,11 +172,12 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             )
         return self.notebook
 
-    def writing(self) -> NotebookJournal | SharedNotebook:
-        """The notebook to be written in, made where it is our own and not there yet."""
-        if self.is_own and not self.notebook.exists:
-            self.init()
-        return self.notebook
+    def writing(self, former: str = "") -> NotebookJournal | SharedNotebook:
+        """The notebook to be written in; our own is made by its first write.
+
+        former: The ref of what is replaced. Raises: NotFound where there is none to replace it in.
+        """
+        return self.reading() if former else self.notebook
 
     def file(self, written: WrittenEntry) -> tuple[str, ...]:
         """File what was written; the notes of the filing."""
@@ -289,7 +289,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
 
         As `journal_write`; at: None for now, and for what supersedes. Raises: as that.
         """
-        section, notebook = _section_of(path), self.writing()
+        section, notebook = _section_of(path), self.writing(supersedes.strip())
         # Some hosts fill in what is left out with empty texts: none of them empties an overview.
         given = overview if overview.strip() else None
         replaced = () if given is None else notebook.list_replaced_since(section)
@@ -495,9 +495,6 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             lines = ["The notebook lies in the server's database: its first entry begins it."]
             return answer_of(lines, {"folder": "", "adopted": False, "sections": 0})
         adopted = notebook.exists
-        if self.is_own:
-            # The notebook's own folder follows the umask; what is only ours around it does not.
-            make_folder(notebook.folder.parent)
         folder = notebook.init()
         count = len(self.notebook.list_sections())
         lines = [f"{'Took the repository in' if adopted else 'Made a notebook in'} {folder}."]
@@ -597,7 +594,9 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         from commonplace.verbs.notebook.older_json import import_entries, parse_older_json
 
         found, left_out = parse_older_json(text, name)
-        added, repeated = import_entries(self.writing(), found, left_out, noting, on_progress)
+        if self.is_own and not self.notebook.exists:
+            self.init()
+        added, repeated = import_entries(self.notebook, found, left_out, noting, on_progress)
         lines = [f"Imported {counted_entries(added)}."]
         if repeated:
             lines.append(f"{counted_entries(repeated)} of it had been imported before.")

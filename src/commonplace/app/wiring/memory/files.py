@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
 from typing import TYPE_CHECKING
 
 from commonplace.app.owner_context import SearchStack, lazy_source
-from commonplace.core.errors import Invalid
 from commonplace.core.files import may_exist
-from commonplace.core.owner_folders import folder_owner, make_owner_folder
+from commonplace.core.owner_folders import list_owners, make_owner_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -48,15 +47,17 @@ class FileMemories:
         """Whether anything was ever kept: a look at one file."""
         return may_exist(self._shared.folder_of(owner) / FOLDER / "memory.db")
 
+    def is_known(self, owner: str) -> bool:
+        """Whether anything may be kept of a user, in any journal."""
+        return os.path.isdir(self._shared.folder_of(owner))
+
     def users(self) -> Sequence[str]:
         """The owner of each folder that holds a memory, sorted; a folder of no owner is skipped."""
-        users = self._shared.settings.home / "users"
-        found = []
-        for folder in sorted(users.iterdir()) if users.is_dir() else ():
-            if may_exist(folder / FOLDER / "memory.db"):
-                with suppress(Invalid):
-                    found.append(folder_owner(folder))
-        return sorted(found)
+        return [
+            owner
+            for owner in list_owners(self._shared.settings.home / "users")
+            if self.is_there(owner)
+        ]
 
     def of_owner(self, context: OwnerContext) -> SearchStack[Filing]:
         """What files and finds this owner's: with all journals."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from commonplace.app.backends import MEMORIES
 from commonplace.app.cached import locked_cached_property
 from commonplace.core.errors import CommonplaceError, NotFound
-from commonplace.core.owner_folders import parse_owner
+from commonplace.core.owner_folders import list_owners, parse_owner
 from commonplace.core.text import opening
 from commonplace.core.values import Problem
 from commonplace.journals.table import with_parts
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from commonplace.verbs.toolset import Toolset
 
 
+_NAMED = 12
+"""How many users are named where one is not known."""
+
+
 class Memories(Protocol):
     """Where the memories of all users are kept: one of `app.backends.MEMORIES`."""
 
@@ -48,6 +52,10 @@ class Memories(Protocol):
 
     def is_there(self, owner: str) -> bool:
         """Whether anything may be kept of a user; a look at one file at the most."""
+        ...
+
+    def is_known(self, owner: str) -> bool:
+        """Whether anything may be kept of a user, in any journal. Raises: Unavailable."""
         ...
 
     def users(self) -> Sequence[str]:
@@ -149,6 +157,22 @@ def memories_of(shared: ProcessContext) -> Memories:
     Raises: Unavailable without the extra that it needs.
     """
     return shared.open_once("memories", _open_memories)
+
+
+def check_known(shared: ProcessContext, owner: str) -> None:
+    """Refuse the name of a user of whom nothing is kept, which may be a slip.
+
+    Raises: NotFound, Unavailable.
+    """
+    if memories_of(shared).is_known(owner):
+        return
+    known = list_owners(shared.settings.home / "users")
+    named = ", ".join(opening(each, 60) for each in known[:_NAMED])
+    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+    raise NotFound(
+        f"Nothing is kept of the owner {opening(owner, 60)!r}.",
+        hint=f"Here are {named}{more}." if known else "Nobody has anything here.",
+    )
 
 
 def budget_of(shared: ProcessContext, owner: str, clock: Clock) -> KeepsBudget:
