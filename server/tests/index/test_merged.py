@@ -120,6 +120,9 @@ def test_an_index_that_fails_is_left_out():
     mine.apply([Put(a_doc("n:1", "harbour"))])
     merged = MergedIndex(mine, Broken())
     assert set(look(merged, "harbour")) == {"n:1"}
+    named = MergedIndex(mine, Broken(), journals=("memory", "notebook"))
+    (said,) = named.candidates(a_question("harbour")).missed
+    assert said == "Not searched, since its index gives no answer now: memory, notebook."
     assert merged.counts("").docs == 1
     assert [each.journal for each in merged.count_by_kind("")] == ["notes"]
 
@@ -146,9 +149,13 @@ def test_an_index_that_fails_in_the_middle_is_left_out():
     other.apply([Put(a_doc("n:2", "harbour", minutes=1))])
     breaking = Breaking(other)
     found = MergedIndex(mine, breaking).candidates(a_question("harbour"))
+    assert list(found.missed) == []
     for _ in range(2):
         assert [doc.ref for doc in found.read(found.keys.tolist()).values()] == ["n:1"]
     assert len(breaking.calls) == 1
+    assert list(found.missed) == [
+        "Not searched, since its index gives no answer now: a part of what there is."
+    ]
 
 
 def test_a_search_fails_with_its_first_index():

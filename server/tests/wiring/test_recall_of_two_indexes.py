@@ -61,6 +61,7 @@ def test_the_other_journals_answer_while_the_database_is_away(app, database):
     answer = app.recall.tools.recall(query="harbour gate").facts
     assert [hit["journal"] for hit in answer["results"]] == ["chronicle"]
     assert any("Not everything can be found yet" in note for note in answer["notes"])
+    assert "Not searched, since its index gives no answer now: memory." in answer["notes"]
 
 
 SAID = "The blue door behind the bakery opens with four seven one one, Ann said so to me."

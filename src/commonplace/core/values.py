@@ -305,6 +305,7 @@ class Candidates(Struct, frozen=True, kw_only=True, eq=False):
         kind: (n,) place in `kinds`.
         scope: (n,) place in `scopes`, -1 for none.
         read: Gives the docs of some keys; one that left the index is missing.
+        missed: Sentences on what could not be searched; to read may add to them.
     """
 
     keys: Numbers
@@ -322,6 +323,7 @@ class Candidates(Struct, frozen=True, kw_only=True, eq=False):
     scope: Numbers
     scopes: tuple[str, ...]
     read: Callable[[Sequence[int]], Mapping[int, Doc]]
+    missed: Sequence[str] = ()
 
     def docs_at(self, rows: Sequence[int]) -> dict[int, Doc]:
         """The docs of some rows, by row in this order; one that left the index is missing."""

@@ -197,7 +197,7 @@ class Finder:
             hits = self._for_now(hits, found, order, question)
         return Found(
             hits=hits,
-            notes=notes,
+            notes=(*notes, *dict.fromkeys(found.missed)),
             chance=chance(found, ranking, numbers.likelihoods(identity, across=across)),
             vector=encoding.result().vector,
             identity=identity,
@@ -357,6 +357,7 @@ class Finder:
         ]
         refs = [hit.doc.ref for hit in hits]
         newest = newest_of(self._index, refs, before=where.written_before)
+        notes = (*notes, *dict.fromkeys(found.missed))
         return Found(hits=self._linked(hits, newest, where.written_before), notes=notes)
 
     def _encoding(self, ready: Encoder | None, text: str) -> Future[_Encoded]:

@@ -87,6 +87,22 @@ def test_what_another_program_holds_is_no_fault(large, folder, monkeypatch):
     assert large.problems() == []
 
 
+@TWO
+def test_a_process_that_gives_no_answer_is_ended(large, folder, monkeypatch, tmp_path, caplog):
+    """It may hang: then this one finds it, and says so."""
+    changed(folder, "DELETE FROM words_docsize")
+    hangs = tmp_path / "python"
+    hangs.write_text("#!/bin/sh\nexec tail -f /dev/null\n")
+    hangs.chmod(0o700)
+    monkeypatch.setattr("sys.executable", str(hangs))
+    monkeypatch.setattr(aside, "DEADLINE_S", 0.0)
+    before = children()
+    with large.finding_problems() as find:
+        assert find() == large.problems() != []
+        assert "gave no answer" in caplog.text
+    assert children() <= before
+
+
 def test_without_another_process_this_one_finds_it(large, folder, monkeypatch):
     """As where Python itself lies inside a program."""
     changed(folder, "DELETE FROM words_docsize")

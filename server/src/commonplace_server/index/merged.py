@@ -47,23 +47,27 @@ class MergedIndex:
 
     Args:
         first: Its failure is the search's.
-        others: Asked as well; one that fails is left out and logged, since its filing has
-            already put a note into the answer.
+        others: Asked as well; one that fails is left out and logged, and the candidates say so.
+        journals: Which lie in those.
     """
 
     faster_than_encoding = False
 
-    def __init__(self, first: Searched, *others: Searched) -> None:
+    def __init__(self, first: Searched, *others: Searched, journals: Sequence[str] = ()) -> None:
         self._first = first
+        named = ", ".join(journals) or "a part of what there is"
+        self._unsearched = f"Not searched, since its index gives no answer now: {named}."
         self._others = others
 
     def candidates(self, asked: Asked) -> Candidates:
         """The best of each index, and around them; see `core.ports.OwnerIndex`."""
         asked = replace(asked, vector=cache(asked.vector))
         parts = list(self._of_each(lambda each: each.candidates(asked)))
+        missed = [self._unsearched] if len(parts) <= len(self._others) else []
         if len(parts) == 1:
-            return parts[0]
-        return _merged(parts, newest=asked.limit if asked.newest else None)
+            return replace(parts[0], missed=missed)
+        newest = asked.limit if asked.newest else None
+        return _merged(parts, newest=newest, missed=missed, unsearched=self._unsearched)
 
     def counts(self, identity: str) -> Counts:
         """How much all of them hold, and how much waits for this encoder."""
@@ -136,7 +140,9 @@ class MergedIndex:
                 _log.warning("An index is left out: %s", exc)
 
 
-def _merged(parts: Sequence[Candidates], *, newest: int | None) -> Candidates:
+def _merged(
+    parts: Sequence[Candidates], *, newest: int | None, missed: list[str], unsearched: str
+) -> Candidates:
     """The candidates of all parts, oldest first, or the newest so many; a key is a row."""
     order = np.argsort(np.concatenate([each.at_us for each in parts]), kind="stable")
     if newest is not None:
@@ -163,7 +169,8 @@ def _merged(parts: Sequence[Candidates], *, newest: int | None) -> Candidates:
         kinds=kinds,
         scope=np.concatenate([_renumbered(x.scope, x.scopes, scopes) for x in parts])[order],
         scopes=scopes,
-        read=_Reader(parts, order).read,
+        read=_Reader(parts, order, lambda: missed.append(unsearched)).read,
+        missed=missed,
     )
 
 
@@ -176,7 +183,10 @@ def _renumbered(places: Numbers, names: Sequence[str], all_names: Sequence[str])
 class _Reader:
     """Reads docs by their row among merged candidates. A part that fails is not asked again."""
 
-    def __init__(self, parts: Sequence[Candidates], order: Numbers) -> None:
+    def __init__(
+        self, parts: Sequence[Candidates], order: Numbers, note_missed: Callable[[], None]
+    ) -> None:
+        self._note_missed = note_missed
         self._parts = dict(enumerate(parts))
         self._part = np.repeat(np.arange(len(parts)), [len(each.keys) for each in parts])[order]
         self._keys = np.concatenate([each.keys for each in parts])[order]
@@ -195,5 +205,6 @@ class _Reader:
                 if number == 0:
                     raise
                 del self._parts[number]
+                self._note_missed()
                 _log.warning("An index is left out: %s", exc)
         return docs

@@ -5,6 +5,7 @@ Never decides what is a fault: where that process gives no answer, its caller ex
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -21,8 +22,14 @@ from commonplace.index.sqlite.repair import Fault, find_faults
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_log = logging.getLogger(__name__)
+
 LEAST_BYTES = 75_000_000
 """The smallest file that is worth a process: 30,000 entries with vectors gain a fifteenth."""
+
+
+DEADLINE_S = 60.0
+"""How long it may take for each so many bytes: ten times what a cold disk needs."""
 
 
 @contextmanager
@@ -40,7 +47,7 @@ def finding_faults(file: IndexFile) -> Iterator[Callable[[], list[Fault]]]:
         return
     with child:
         try:
-            yield lambda: _answer_of(child, find_here)
+            yield lambda: _answer_of(child, find_here, file.path)
         finally:
             child.kill()
             child.wait()  # at Ctrl-C `with` waits a quarter of a second, then leaves it running
@@ -63,10 +70,16 @@ def _start(path: Path) -> subprocess.Popen[bytes] | None:
         return None
 
 
-def _answer_of(child: subprocess.Popen[bytes], find_here: Callable[[], list[Fault]]) -> list[Fault]:
-    answer, _ = child.communicate()
+def _answer_of(
+    child: subprocess.Popen[bytes], find_here: Callable[[], list[Fault]], path: Path
+) -> list[Fault]:
     try:
+        size = os.path.getsize(path) / max(1, LEAST_BYTES)
+        answer, _ = child.communicate(timeout=DEADLINE_S * size)
         return msgspec.json.decode(answer, type=list[Fault])
+    except (OSError, subprocess.TimeoutExpired):
+        _log.warning("A second process gave no answer on %s in time", path)
+        return find_here()
     except msgspec.MsgspecError:
         return find_here()  # which says why, as where the file cannot be read
 
