@@ -23,7 +23,7 @@ MOST_LONG_FUNCTIONS = 30
 
 ROOMS = {
     "src/commonplace": 2500,
-    "src/commonplace/app": 5790,
+    "src/commonplace/app": 5820,
     "src/commonplace/config": 2000,
     "src/commonplace/core": 11340,
     "src/commonplace/db": 1250,
@@ -45,7 +45,7 @@ ROOMS = {
     "src/commonplace/journals/notebook": 8250,
     "src/commonplace/journals/private": 6550,
     "src/commonplace/journals/timeline": 5950,
-    "src/commonplace/journals/transcripts": 5200,
+    "src/commonplace/journals/transcripts": 5550,
     "src/commonplace/search": 5145,
     "src/commonplace/verbs": 2670,
     "src/commonplace/verbs/backup": 1250,
@@ -61,7 +61,7 @@ ROOMS = {
     "src/commonplace/verbs/timeline": 2550,
     "src/commonplace/verbs/today": 800,
     "src/commonplace/verbs/transcripts": 1250,
-    "server/src/commonplace_server": 15360,
+    "server/src/commonplace_server": 15880,
     "server/src/commonplace_server/grants": 940,
     "server/src/commonplace_server/state": 1200,
     "chroma/src/commonplace_chroma": 750,
