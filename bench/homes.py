@@ -249,7 +249,7 @@ def add_sessions(app: App, lines: Sequence[str]) -> None:
             )
             for n, line in enumerate(lines[start : start + _SESSION])
         ]
-        app.transcripts.store.append("claude-code", f"s{start:07}", messages)
+        app.transcripts.files.append("claude-code", f"s{start:07}", messages)
 
 
 def is_marked(home: Home, what: str) -> bool:

@@ -18,6 +18,7 @@ from tests.patience import PATIENCE_S
 from commonplace.chronicle import Chronicle
 from commonplace.core.errors import Conflict, Denied, Invalid, NotFound, Unavailable
 from commonplace.journals.transcripts.message import Message
+from commonplace.journals.transcripts.store import TranscriptStore
 from commonplace.library import Library, MessageLibrary
 from commonplace.memory import Memory
 from commonplace.notebook import Notebook
@@ -327,7 +328,8 @@ def said_in(face: Transcripts, text: str) -> str:
     """Have an assistant's client say a text in a session of its own; its ref."""
     name = f"s{len(face.sessions())}"
     said = Message(id=f"{name}-1", role="user", at="2026-03-02T11:00:00.000Z", text=text)
-    assert face.service.store.append("claude-code", name, [said]) == 1
+    assert isinstance(store := face.service.store, TranscriptStore)
+    assert store.append("claude-code", name, [said]) == 1
     return f"transcripts:claude-code/{name}#1"
 
 

@@ -89,7 +89,7 @@ class Transcripts(JournalLibrary[TranscriptService, Page]):
     ) -> tuple[Sequence[Hit], Sequence[str]]:
         from commonplace.search.finder import SearchQuestion
 
-        found = self._app.finder.find(
+        found = self._app.finder_for(self._journal).find(
             SearchQuestion(
                 text=query,
                 where=within,

@@ -204,10 +204,11 @@ def test_what_is_due_in_a_database_is_rolled_up(in_database):
     assert [*world.work.list_owners()] == []
 
 
-def test_sessions_that_are_kept_no_longer_go(words_only, monkeypatch):
-    """Of each owner, also of one without a timeline."""
+@pytest.mark.parametrize("place", ["files", "database"])
+def test_sessions_that_are_kept_no_longer_go(words_only, monkeypatch, request, place):
+    """Of each owner, also of one without a timeline, wherever they lie."""
     monkeypatch.setenv("COMMONPLACE_TRANSCRIPTS_RETAIN_DAYS", "30")
-    world = World()
+    world = World() if place == "files" else request.getfixturevalue("in_database")
     with world.apps.using("ann") as app:
         app.transcripts.store.append("codex", "old", [said(1, at="2001-01-01T00:00:00.000Z")])
     assert [*world.work.list_owners()] == ["ann"]
@@ -215,4 +216,5 @@ def test_sessions_that_are_kept_no_longer_go(words_only, monkeypatch):
     with world.apps.using("ann") as app:
         assert app.transcripts.store.sessions() == []
         assert not app.timeline.journal.exists
+    assert place == "files" or [*world.work.list_owners()] == []
     world.apps.close()

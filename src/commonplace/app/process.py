@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 DEFAULT_VECTORS = "numpy"
 """What finds the nearest vectors where the settings' own choice cannot be had."""
 
-IN_DATABASE = ("memory", "chronicle", "private", "timeline", "notebook")
+IN_DATABASE = ("memory", "chronicle", "private", "timeline", "notebook", "transcripts")
 """The journals of a served user that lie in the database which the settings name."""
 
 OF_EVERYBODY = ("memory",)

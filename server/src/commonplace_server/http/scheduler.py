@@ -17,6 +17,7 @@ from commonplace.core.owner_folders import folder_owner
 from commonplace.core.time_book import EXPIRING
 from commonplace.journals.timeline.due_periods import bounds
 from commonplace.journals.timeline.entry import JOURNAL
+from commonplace.journals.transcripts.message import time_of
 from commonplace.verbs.timeline.commands import TimelineCommands
 from commonplace_server.background import Background
 
@@ -150,15 +151,20 @@ def _roll_up_some(app: App) -> tuple[int, bool]:
 
 
 def has_due(shared: ProcessContext, owner: str, now: datetime) -> bool:
-    """Whether a user's entry in a database has expired, or a period there is due.
+    """Whether a user's entry in a database has expired, a session there is old, or a period due.
 
-    Both are seen to by a user's next call as well. Raises: Unavailable, Denied.
+    A user's next call sees to what expired and what is due as well. Raises: Unavailable, Denied.
     """
     times = times_of(shared, owner, "expires_at")
     if times is not None and times.list_due(now.timestamp()):
         return True
     if JOURNAL not in shared.journals_in_database(owner):
         return False
+    if days := int(shared.settings.transcripts.retain_days):
+        before = time_of((now - timedelta(days=days)).timestamp())
+        sessions = shared_of(shared).transcripts_of(owner, lambda: now).sessions(until=before)
+        if any(each.last_at < before for each in sessions):
+            return True
     store, settings = shared_of(shared).timeline_of(owner, lambda: now), shared.settings.timeline
     if shared.settings.llm.background or settings.retention != "off" or settings.feed:
         return store.exists

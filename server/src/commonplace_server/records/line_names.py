@@ -14,7 +14,7 @@ from commonplace_server.postgres.text_lists import Texts
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-OTHER_JOURNALS = ("chronicle", "private", "notebook", "timeline")
+OTHER_JOURNALS = ("chronicle", "private", "notebook", "timeline", "transcripts")
 """The journals beside memory whose entries lie in the database."""
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 TABLES = (
     *("cp_entries", "cp_keys", "cp_overviews", "cp_moves"),
     *("cp_timelines", "cp_series", "cp_rollups", "cp_rollup_sources", "cp_due"),
-    *("cp_gone", "cp_expired", "cp_fed", "cp_fed_marks", "cp_kept"),
+    *("cp_gone", "cp_expired", "cp_fed", "cp_fed_marks", "cp_kept", "cp_transcripts"),
 )
 """What the migrations make; row level security is forced on it."""
 

@@ -19,10 +19,13 @@ from commonplace.journals.notebook.pages import NotebookPages
 from commonplace.journals.notebook.shared import SharedNotebook
 from commonplace.journals.private import source
 from commonplace.journals.private.shared import SharedPrivatePages
+from commonplace.journals.transcripts import message
+from commonplace.journals.transcripts.pages import TranscriptPages
 from commonplace_server.store.chronicle import ChroniclePostgres
 from commonplace_server.store.notebook import NotebookPostgres
 from commonplace_server.store.private import PrivatePostgres
 from commonplace_server.store.source import SharedSource
+from commonplace_server.store.transcripts import TranscriptDocs, TranscriptsPostgres
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,6 +61,9 @@ def sources_of(
         ),
         source_of_private(private_store(database, owner, clock, shared)),
         source_of_notebook(_notebook(database, owner, clock, shared)),
+        source_of_transcripts(
+            TranscriptsPostgres(database, owner=owner, clock=clock), shared.settings.timezone
+        ),
     )
 
 
@@ -77,6 +83,7 @@ def pages_of(
         event.JOURNAL: ChroniclePages(chronicle),
         source.JOURNAL: SharedPrivatePages(private_store(database, owner, clock, shared)),
         JOURNAL: NotebookPages(_notebook(database, owner, clock, shared)),
+        message.JOURNAL: TranscriptPages(TranscriptsPostgres(database, owner=owner, clock=clock)),
     }
 
 
@@ -93,6 +100,11 @@ def source_of_private(store: PrivatePostgres) -> SharedSource:
 def source_of_notebook(notebook: SharedNotebook) -> SharedSource:
     """What follows a notebook."""
     return SharedSource(JOURNAL, notebook, lambda doc: doc)
+
+
+def source_of_transcripts(store: TranscriptsPostgres, zone: tzinfo) -> SharedSource:
+    """What follows each message of the sessions; zone: of the days they were said on."""
+    return SharedSource(message.JOURNAL, TranscriptDocs(store, zone), lambda doc: doc)
 
 
 def _notebook(

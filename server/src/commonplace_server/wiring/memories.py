@@ -14,6 +14,7 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Problem
 from commonplace.journals.notebook.format import DEFAULT_AUTHOR
+from commonplace.journals.transcripts.message import JOURNAL as TRANSCRIPTS
 from commonplace_server.index import index
 from commonplace_server.index.merged import MergedIndex
 from commonplace_server.postgres.database import Postgres
@@ -30,6 +31,7 @@ from commonplace_server.store import entries
 from commonplace_server.store.chronicle import ChroniclePostgres
 from commonplace_server.store.notebook import NotebookPostgres
 from commonplace_server.store.timeline import TimelinePostgres
+from commonplace_server.store.transcripts import TranscriptDocs, TranscriptsPostgres
 from commonplace_server.wiring import journals
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.wiring.servers import describe_home, open_servers
@@ -125,6 +127,14 @@ class PostgresMemories:
     def timeline_source(self, journal: TimelineJournal) -> SharedSource:
         """What follows a timeline that such a store keeps."""
         return source_of_timeline(self._database, journal)
+
+    def transcripts_of(self, owner: str, clock: Clock) -> TranscriptsPostgres:
+        """The sessions of one user."""
+        return TranscriptsPostgres(self._database, owner=owner, clock=clock)
+
+    def transcripts_source(self, store: TranscriptsPostgres) -> SharedSource:
+        """What follows each message of them likewise."""
+        return journals.source_of_transcripts(store, self._shared.settings.timezone)
 
     def times_of(self, owner: str, column: TimeColumn, journals: Sequence[str]) -> MemoryTimes:
         """What keeps such times of a user's entries, for every server of the database."""
@@ -223,7 +233,9 @@ def others_of(
     """What reads a user's entries of the journals beside memory, for the index."""
     timeline = source_of_timeline(database, timeline_in(database, owner, clock, shared))
     sources = (*journals.sources_of(database, owner, clock, shared), timeline)
-    return {each.name: each.docs_of for each in sources}
+    transcripts = TranscriptsPostgres(database, owner=owner, clock=clock)
+    exchanges = TranscriptDocs(transcripts, shared.settings.timezone).exchanges_of
+    return {**{each.name: each.docs_of for each in sources}, TRANSCRIPTS: exchanges}
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
-from commonplace.app.process import IN_DATABASE
+from commonplace.app.process import OF_EVERYBODY
 from commonplace.core.errors import CommonplaceError, Denied, Lost
 from commonplace.core.files import make_folder, replace_file
 from commonplace.journals.table import JOURNALS
@@ -120,8 +120,8 @@ def look_at_database(
 def describe_home(settings: Settings, servers: Servers) -> str:
     """Whose journals are served with a database, in a sentence. Raises: Unavailable, Denied."""
     served = servers.find_served()
-    names = ", ".join(row.name for row in JOURNALS if row.name not in IN_DATABASE)
-    on_disk = f"The journals on disk ({names})"
+    names = ", ".join(row.name for row in JOURNALS if row.name not in OF_EVERYBODY)
+    on_disk = f"The journals on disk of a home's own owner ({names})"
     if served is None:
         return "No home's journals are served with it: the first `commonplace serve` decides."
     own_id, _ = _read(settings.home / FILE)

@@ -79,7 +79,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         """What lies in a database; see the port."""
         if not self._has_database:
             return []
-        journals = (self.chronicle, self.private, self.notebook, self.timeline)
+        journals = (self.chronicle, self.private, self.notebook, self.timeline, self.transcripts)
         shared = [each.entries() for each in journals if each.is_shared]
         return [*filter(None, [self.memory.whole_source()]), *chain.from_iterable(shared)]
 
@@ -126,7 +126,10 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
             and isinstance(index, CountsJournals)
         ):
             stack.filing.catch_up()
-            yield from index.docs_holding([each.phrase for each in shingles])
+            held = index.docs_holding([each.phrase for each in shingles])
+            said = {doc.ref for doc in held if doc.journal == self.transcripts.name}
+            yield from (doc for doc in held if doc.ref not in said)
+            yield from self.transcripts.read_exchanges(said) if said else ()
             sources = [self.memory.unindexed_source(index.count_by_journal())]
         yield from chain.from_iterable(puts(each, NOTHING_KNOWN) for each in sources)
 
@@ -148,7 +151,7 @@ class ForgettingWiring(Struct, frozen=True, kw_only=True):
         if not source.exact_mark:
             return False
         if source.name == self.transcripts.name and self.transcripts.is_kept():
-            self.transcripts.store.follow_files()  # then its mark is exact
+            self.transcripts.files.follow_files()  # then its mark is exact
         mark = source.mark()
         return mark != "" and known.marks.get(source.name) == mark
 

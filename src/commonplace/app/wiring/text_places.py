@@ -463,6 +463,16 @@ PLACES: tuple[TextPlace, ...] = (
         ),
     ),
     TextPlace(
+        name="transcripts on Postgres",
+        where=THE_DATABASE,
+        holds="messages of the sessions of all served users, their words and vectors",
+        paths=lambda _owner: (),
+        journal="transcripts",
+        erased=BY_ITS_JOURNAL,
+        writers=(),
+        export=True,
+    ),
+    TextPlace(
         name="brief",
         where="`users/me/brief`",
         holds="lines of entries that the next session of each project is told, without secrets",

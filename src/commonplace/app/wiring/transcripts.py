@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from commonplace.app.cached import locked_cached_property
+from commonplace.app.wiring.memory.wiring import shared_of
 from commonplace.core.files import may_exist
 from commonplace.core.values import Problem
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Doc, Finding
     from commonplace.journals.transcripts.client_memory import ClientMemory
     from commonplace.journals.transcripts.exchanges import Exchange, Turn
+    from commonplace.journals.transcripts.ports import SessionStore, SharedTranscripts
     from commonplace.journals.transcripts.store import TranscriptStore
     from commonplace.verbs.imports.taking_back import GivesImportsBack
     from commonplace.verbs.toolset import Toolset
@@ -41,8 +43,30 @@ class TranscriptWiring:
         self.wiring = context.wiring
         self._folder = context.folder / self.name
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether they lie in a database that servers share."""
+        return self._context.is_in_database(self.name)
+
     @locked_cached_property
-    def store(self) -> TranscriptStore:
+    def store(self) -> SessionStore:
+        """What keeps them, wherever that is. Raises: Unavailable, for a database too.
+
+        What a served user has in files from the time before the database moves into it.
+        """
+        return self._shared_store if self.is_shared else self.files
+
+    @locked_cached_property
+    def _shared_store(self) -> SharedTranscripts:
+        from commonplace.journals.transcripts.moving import move_sessions
+
+        context = self._context
+        store = shared_of(context.shared).transcripts_of(context.settings.owner, context.clock)
+        move_sessions(store, self.files, unfile=context.drop_from_index)
+        return store
+
+    @locked_cached_property
+    def files(self) -> TranscriptStore:
         """The files, there or not; first what hooks left to copy is copied, some of it at least."""
         from commonplace.journals.transcripts.store import TranscriptStore
 
@@ -52,7 +76,7 @@ class TranscriptWiring:
             clock=lambda: self._context.clock().timestamp(),
         )
         settings = self._context.settings.transcripts
-        if settings.capture and self.is_kept():
+        if settings.capture and not self.is_shared and self.is_kept():
             from commonplace.journals.transcripts.clients.parsing import Kept
             from commonplace.journals.transcripts.copy_queue import copy_queued
 
@@ -74,7 +98,7 @@ class TranscriptWiring:
         context = self._context
         return TranscriptService(
             store=self.store,
-            filing=context.service_filing,
+            filing=context.filing_for(self.name),
             clock=context.clock,
             zone=context.settings.timezone,
             present=context.present,
@@ -94,13 +118,13 @@ class TranscriptWiring:
         )
 
         context = self._context
-        if context.user_home is None or not context.shows_paths:
+        if context.user_home is None or not context.shows_paths or self.is_shared:
             return None
         home = str(context.user_home)
         if not self.is_kept() and not clients_with_sessions(home, os.environ):
             return NO_SESSIONS
         return read_safety(
-            self.store,
+            self.files,
             home=home,
             environ=os.environ,
             now=context.clock().timestamp(),
@@ -117,10 +141,15 @@ class TranscriptWiring:
         return TranscriptService.toolset(self.service)
 
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
-        """The newest sessions of a project, and what was said in them; none without one."""
+        """The newest sessions of a project, and what was said in them; none without one.
+
+        Who has them in a database stands in no project.
+        """
         from commonplace.journals.transcripts.newest import list_newest
 
-        return () if project is None or not self.is_kept() else list_newest(self.store, project)
+        if project is None or self.is_shared or not self.is_kept():
+            return ()
+        return list_newest(self.files, project)
 
     @locked_cached_property
     def memory(self) -> ClientMemory | None:
@@ -140,8 +169,8 @@ class TranscriptWiring:
         return ClientMemory(claude, codex, context.shared.screen.shown)
 
     def is_kept(self) -> bool:
-        """Whether anything was kept of what was said."""
-        return may_exist(self._folder)
+        """Whether anything was kept of what was said; a database would have to be asked."""
+        return self.is_shared or may_exist(self._folder)
 
     def is_there(self) -> bool:
         """Whether anything was kept, or a client has notes of its own."""
@@ -167,27 +196,36 @@ class TranscriptWiring:
 
     def portable(self) -> Portable | None:
         """What exports and imports the journal."""
-        from commonplace.journals.transcripts.portable import PortableTranscripts
+        from commonplace.journals.transcripts.portable import PortableTranscripts, SessionFiles
 
-        return PortableTranscripts(self.store)
+        into = self._shared_store if self.is_shared else SessionFiles(self.files.folder)
+        return PortableTranscripts(self.store, into)
 
     def sources(self) -> Sequence[Source]:
-        """What the index follows, even if the first session is kept while a server runs."""
+        """What the index on this machine follows; what lies in a database has an outbox.
+
+        Even if the first session is kept while a server runs.
+        """
         from commonplace.journals.transcripts.exchanges import in_exchanges
 
-        return self._followed(in_exchanges)
+        return () if self.is_shared else self._followed(in_exchanges)
 
     def entries(self) -> Sequence[Source]:
-        """The same with each message by itself, also one that the index holds with others."""
+        """The same with each message by itself, also one that the index holds with others.
+
+        The timeline and forgetting follow these.
+        """
+        if self.is_shared:
+            return [shared_of(self._context.shared).transcripts_source(self._shared_store)]
         from commonplace.journals.transcripts.exchanges import each_alone
 
         return self._followed(each_alone)
 
     def read_exchanges(self, refs: Collection[str]) -> Iterator[Doc]:
         """The messages of what the index holds under these refs, each by itself."""
-        from commonplace.journals.transcripts.source import TranscriptSource
+        from commonplace.journals.transcripts.source import read_exchanges
 
-        return TranscriptSource(self.store, self._context.settings.timezone).read_exchanges(refs)
+        return read_exchanges(self.store, refs, self._context.settings.timezone)
 
     def _followed(self, together: Callable[[Iterable[Turn]], Iterable[Exchange]]) -> list[Source]:
         """together: Which turns of a session are one doc."""
@@ -196,19 +234,21 @@ class TranscriptWiring:
         def find() -> Source:
             from commonplace.journals.transcripts.source import TranscriptSource
 
-            return TranscriptSource(self.store, self._context.settings.timezone, together)
+            return TranscriptSource(self.files, self._context.settings.timezone, together)
 
         said = LazySource(self.name, is_there=self.is_kept, find=find)
         return [said, *([] if self.memory is None else [self.memory])]
 
     def problems(self) -> Iterator[Finding]:
         """Where they lie, and what of the files is not as it should be; changes nothing."""
+        if self.is_shared:
+            return
         yield f"{self._folder}{'' if self.is_kept() else ', not made yet'}"
         safety = self.safety()
         yield from safety.sentences if safety else ()
         if not self.is_kept():
             return
-        state = self.store.check()
+        state = self.files.check()
         for path, count in state.broken.items():
             yield Problem(
                 what=f"{path} has {count} broken lines, which are passed over.",
@@ -234,17 +274,17 @@ class TranscriptWiring:
 
     def repair(self) -> Iterator[str]:
         """Make the catalog again where it differs, and close what others can read."""
-        if not self.is_kept():
+        if self.is_shared or not self.is_kept():
             return
-        state = self.store.check()
+        state = self.files.check()
         for path in state.open_to_others:
             os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
             yield f"Closed {path} to others."
         if state.unread:
-            self.store.remake_catalog()
+            self.files.remake_catalog()
             yield "Made the catalog of transcripts again from its files."
 
     def close(self) -> None:
         """Close the catalog."""
-        if "store" in self.__dict__:
-            self.store.close()
+        if "files" in self.__dict__:
+            self.files.close()

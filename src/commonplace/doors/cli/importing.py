@@ -179,7 +179,7 @@ def _importing(app: App) -> TranscriptImport:
 
     transcripts = app.settings.transcripts
     return TranscriptImport(
-        app.transcripts.store,
+        app.transcripts.files,
         Kept(tools=transcripts.tools, subagents=transcripts.subagents),
         home=str(home_folder() or ""),
         environ=os.environ,

@@ -103,7 +103,7 @@ def _repair_transcript(app: App, ref: str) -> None:
 
     named = parse_ref(ref)
     if named is not None:
-        app.transcripts.store.replace_texts(named.client, named.session, app.shared.screen.shown)
+        app.transcripts.files.replace_texts(named.client, named.session, app.shared.screen.shown)
 
 
 def _erase(app: App, repairs: HealthRepairs) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from commonplace.journals.transcripts.files import Line
     from commonplace.journals.transcripts.message import Message
 
 _VERSION = 3
@@ -62,15 +63,6 @@ class FileState(NamedTuple):
             branch=message.branch or self.branch,
             messages=self.messages + 1,
         )
-
-
-class LineRow(NamedTuple):
-    """Where a message lies in its file, and the checksum of its line."""
-
-    n: int
-    start: int
-    length: int
-    crc: int
 
 
 class Catalog:
@@ -143,8 +135,15 @@ class Catalog:
         """That a session is another than before."""
         self.run("note_change", client=client, session=session)
 
-    def put_message(self, client: str, key: int, message: Message, row: LineRow) -> bool:
-        """Keep where a message lies; False where its id or its number is taken."""
+    def put_lines(self, client: str, key: int, lines: Iterable[Line]) -> list[Message]:
+        """Keep where messages lie; those whose id and number were not taken."""
+        return [
+            message
+            for line in lines
+            if (message := line.message) and self._put_message(client, key, message, line)
+        ]
+
+    def _put_message(self, client: str, key: int, message: Message, line: Line) -> bool:
         put = self.run(
             "put_message",
             client=client,
@@ -153,7 +152,10 @@ class Catalog:
             role=message.role,
             at=message.at,
             says=said_by(message.text),
-            **row._asdict(),
+            n=message.n,
+            start=line.start,
+            length=len(line.content),
+            crc=line.crc,
         )
         return put.rowcount > 0
 

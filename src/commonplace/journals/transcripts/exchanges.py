@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 FEW_BYTES = 40
 """A turn of fewer bytes, as UTF-8, says little by itself: "ok", "Committed."."""
@@ -66,7 +66,7 @@ def said_by(text: str) -> int:
 
 def each_alone(turns: Iterable[Turn]) -> Iterator[Exchange]:
     """Each turn by itself."""
-    return (_exchange([turn]) for turn in turns)
+    return (exchange_of([turn]) for turn in turns)
 
 
 def in_exchanges(turns: Iterable[Turn]) -> Iterator[Exchange]:
@@ -78,11 +78,11 @@ def in_exchanges(turns: Iterable[Turn]) -> Iterator[Exchange]:
     together: list[Turn] = []
     for turn in turns:
         if together and not _goes_with(turn, together):
-            yield _exchange(together)
+            yield exchange_of(together)
             together = []
         together.append(turn)
     if together:
-        yield _exchange(together)
+        yield exchange_of(together)
 
 
 def _goes_with(turn: Turn, before: list[Turn]) -> bool:
@@ -91,7 +91,8 @@ def _goes_with(turn: Turn, before: list[Turn]) -> bool:
     return turn.says == FEW or all(each.says != WORDS for each in before)
 
 
-def _exchange(turns: list[Turn]) -> Exchange:
+def exchange_of(turns: Sequence[Turn]) -> Exchange:
+    """These turns as one."""
     most = next((turn for turn in turns if turn.says == WORDS), turns[0])
     if len(turns) == 1:
         return Exchange((most.n,), most.n, f"{most.crc:08x}")

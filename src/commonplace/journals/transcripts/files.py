@@ -63,6 +63,24 @@ class Line(NamedTuple):
         return zlib.crc32(self.content.rstrip(b"\n"))
 
 
+class Tombstone(NamedTuple):
+    """What was deleted: id is empty for a whole session, n its message's number."""
+
+    client: str
+    session: str
+    id: str
+    n: int
+
+
+class LineRow(NamedTuple):
+    """Where a message lies in its file, and the checksum of its line."""
+
+    n: int
+    start: int
+    length: int
+    crc: int
+
+
 class FoundFile(NamedTuple):
     """A file of messages that lies in the folder."""
 
@@ -85,6 +103,12 @@ def list_years(folder: str) -> Iterator[tuple[str, str, os.DirEntry[str]]]:
             for year in _folders_in(client.path):
                 if len(year.name) == _YEAR_LENGTH and year.name.isdigit():
                     yield client.name, year.name, year
+
+
+def find_year(folder: str, client: str, session: str) -> str:
+    """The folder that a session's file lies in, the first of several; empty for none."""
+    years = (year for owner, year, _ in list_years(folder) if owner == client)
+    return next((x for x in years if read_size(path_of(folder, client, x, session))), "")
 
 
 def list_files(folder: str) -> Iterator[FoundFile]:
@@ -134,6 +158,24 @@ def read_chunks(path: str, places: list[tuple[int, int]]) -> list[bytes] | None:
                 file.seek(start)
                 chunks.append(file.read(length))
     return chunks
+
+
+def read_messages(path: str, rows: list[LineRow]) -> list[Message] | None:
+    """The messages in these lines of a file; None where other ones stand there."""
+    chunks = read_chunks(path, [(x.start, x.length) for x in rows])
+    if chunks is None:
+        return None
+    messages = [*map(parse_line, chunks)]
+    wrong = any(x is None or x.n != row.n for x, row in zip(messages, rows, strict=True))
+    return None if wrong else [x for x in messages if x]
+
+
+def list_open(folder: str, paths: list[str]) -> list[str]:
+    """Those of these paths, and of all folders and files of messages, that others may read."""
+    found = [x.path for *_, x in list_years(folder)]
+    found += [path_of(folder, x.client, x.year, x.session) for x in list_files(folder)]
+    every = [*paths, *found]
+    return [x for x in every if os.path.exists(x) and os.stat(x).st_mode & 0o077]
 
 
 def append(path: str, content: bytes) -> tuple[int, int, int]:
@@ -208,8 +250,8 @@ def _cut_torn_line(descriptor: int) -> int:
     return size + os.write(descriptor, b"\n")
 
 
-def parse_tombstone(line: bytes) -> tuple[str, str, str, int] | None:
-    """Client, session, id (empty for the whole session) and number; None for no tombstone."""
+def parse_tombstone(line: bytes) -> Tombstone | None:
+    """What a line says was deleted; None where it says nothing of the kind."""
     try:
         found = json.loads(line)
         client, session, message_id = found["client"], found["session"], found.get("id", "")
@@ -220,7 +262,8 @@ def parse_tombstone(line: bytes) -> tuple[str, str, str, int] | None:
         return None
     if not is_client(client) or session_name(session) != session:
         return None
-    return client, session, whole(message_id), n if isinstance(n, int) and 0 <= n < LAST else 0
+    n = n if isinstance(n, int) and 0 <= n < LAST else 0
+    return Tombstone(client, session, whole(message_id), n)
 
 
 def _read_at(descriptor: int, start: int, length: int) -> bytes:

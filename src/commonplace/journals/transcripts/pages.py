@@ -1,6 +1,6 @@
 """Owns how a ref of transcripts is opened: a message with what was said around it, or a session.
 
-Never writes, and never answers from anything but the files.
+Never writes, and never answers from anything but the store.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from commonplace.journals.transcripts.client_memory import ClientMemory
     from commonplace.journals.transcripts.message import Message
-    from commonplace.journals.transcripts.store import TranscriptStore
+    from commonplace.journals.transcripts.ports import SessionStore
 
 SESSION = "session"
 
@@ -43,7 +43,7 @@ class TranscriptPages:
     kinds = (KIND, NOTE)
     ref_form = f"{JOURNAL}:<client>/<session>#<number>"
 
-    def __init__(self, store: TranscriptStore, memory: ClientMemory | None = None) -> None:
+    def __init__(self, store: SessionStore, memory: ClientMemory | None = None) -> None:
         self._store = store
         self._memory = memory
 

@@ -1,4 +1,4 @@
-"""Converts the kept messages of sessions into items of an export, and items into sessions' files.
+"""Converts the kept messages of sessions into items of an export, and items into sessions.
 
 Never changes a session that is there, and knows nothing of the clients' own files.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping  # noqa: TC003  a struct reads it at run time
+from contextlib import suppress
 from datetime import datetime  # noqa: TC003  a struct reads it at run time
 from itertools import groupby
 from pathlib import Path
@@ -30,10 +31,10 @@ from commonplace.journals.transcripts.message import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from commonplace.core.import_notes import NotesImport
-    from commonplace.journals.transcripts.store import TranscriptStore
+    from commonplace.journals.transcripts.ports import AddsSessions, SessionStore
 
 _YEARS = range(1, 10_000)
 _SAME = ("role", "text", "parent", "cwd", "branch", "tools", "sidechain", "kept")
@@ -75,14 +76,57 @@ class PortableMessage(PortableItem, frozen=True, kw_only=True):
         return {"Said by": self.role, "Tools": ", ".join(self.tools), "Folder": self.cwd}
 
 
+class SessionFiles:
+    """Takes sessions of an export into files; implements `AddsSessions`."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._cleared: set[Path] = set()
+
+    def holds(self, client: str, session: str, year: int) -> bool:
+        """Whether there is a file of its name; see the port."""
+        return os.path.lexists(self._path_of(client, session, year))
+
+    def add_session(
+        self, client: str, session: str, year: int, messages: Sequence[Message]
+    ) -> bool:
+        """Write a session's file whole, or not at all; see the port."""
+        file = self._path_of(client, session, year)
+        content = b"".join(render_line(client, each) for each in messages)
+        if file.parent not in self._cleared:
+            remove_leftovers(file.parent)  # of an import that was killed
+            self._cleared.add(file.parent)
+        if not os.path.lexists(file):
+            make_folder(file.parent)
+            with suppress(FileExistsError):  # a hook was faster
+                write_new(file, content)
+                return True
+        if file.read_bytes() != content:
+            raise Conflict(
+                "There is another session in {place} already.",
+                hint="Move the file away, then import again.",
+                place=file,
+            )
+        return False
+
+    def _path_of(self, client: str, session: str, year: int) -> Path:
+        return Path(files.path_of(self._folder, client, f"{year:04}", session))
+
+
 class PortableTranscripts:
-    """Exports the kept sessions, and imports those of an export. See `core.ports.Portable`."""
+    """Exports the kept sessions, and imports those of an export. See `core.ports.Portable`.
+
+    Args:
+        store: Keeps them.
+        into: Takes those of an export.
+    """
 
     journal = JOURNAL
     item_type: Any = PortableMessage
 
-    def __init__(self, store: TranscriptStore) -> None:
+    def __init__(self, store: SessionStore, into: AddsSessions) -> None:
         self._store = store
+        self._into = into
 
     def is_empty(self) -> bool:
         """See `Portable.is_empty`."""
@@ -109,59 +153,42 @@ class PortableTranscripts:
 
     def check_item(self, item: PortableMessage) -> None:
         """See `Portable.check_item`."""
-        self._line_of(item)
+        _message_of(item)
 
     def import_items(
         self, items: Iterator[PortableMessage], noting: NotesImport = NOT_NOTED
     ) -> int:
-        """See `Portable.import_items`; each session's file is written whole, or not at all."""
+        """See `Portable.import_items`; each session is kept whole, or not at all."""
         added = 0
-        cleared: set[Path] = set()
-        for path, group in groupby(map(self._line_of, items), key=lambda each: each[0]):
-            lines = [line for _, line in group]
-            content = b"".join(lines)
-            file = Path(path)
-            if file.parent not in cleared:
-                remove_leftovers(file.parent)  # of an import that was killed
-                cleared.add(file.parent)
-            version = {ref_of(file.parent.parent.name, file.stem): str(len(lines))}
-            is_new = not os.path.lexists(file)
-            if is_new:
+        for (client, session, year), group in groupby(map(_message_of, items), lambda x: x[0]):
+            messages = [message for _, message in group]
+            version = {ref_of(client, session): str(len(messages))}
+            if not self._into.holds(client, session, year):
                 noting.put_planned(version)
-                make_folder(file.parent)
-                try:
-                    write_new(file, content)
-                except FileExistsError:  # a hook was faster
-                    is_new = False
-            if is_new:
-                added += len(lines)
+            if self._into.add_session(client, session, year, messages):
+                added += len(messages)
                 noting.put_added(version)
-            elif file.read_bytes() != content:
-                raise Conflict(
-                    "There is another session in {place} already.",
-                    hint="Move the file away, then import again.",
-                    place=path,
-                )
         self._store.follow_files()
         return added
 
-    def _line_of(self, item: PortableMessage) -> tuple[str, bytes]:
-        """The file of a message, and its line there. Raises: Invalid."""
-        place = parse_ref(item.ref)
-        if place is None or not place.n or item.year not in _YEARS:
-            raise Invalid(
-                f"Invalid ref or year: {opening(item.ref, 200)!a} names no message.", hint=_HINT
-            )
-        same: dict[str, Any] = {name: getattr(item, name) for name in _SAME}
-        at = time_of(item.at.timestamp())
-        message = Message(id=item.source, at=at, n=place.n, **same)
-        line = render_line(place.client, message)
-        if parse_line(line) is None:
-            raise Invalid(
-                f"Invalid role or time of {item.ref}: {opening(item.role, 40)!a}.", hint=_HINT
-            )
-        year = f"{item.year:04}"
-        return files.path_of(self._store.folder, place.client, year, place.session), line
+
+def _message_of(item: PortableMessage) -> tuple[tuple[str, str, int], Message]:
+    """The client, name and year of a message's session, and the message. Raises: Invalid."""
+    place = parse_ref(item.ref)
+    if place is None or not place.n or item.year not in _YEARS:
+        raise Invalid(
+            f"Invalid ref or year: {opening(item.ref, 200)!a} names no message.", hint=_HINT
+        )
+    same: dict[str, Any] = {name: getattr(item, name) for name in _SAME}
+    at = time_of(item.at.timestamp())
+    message = parse_line(
+        render_line(place.client, Message(id=item.source, at=at, n=place.n, **same))
+    )
+    if message is None:
+        raise Invalid(
+            f"Invalid role or time of {item.ref}: {opening(item.role, 40)!a}.", hint=_HINT
+        )
+    return (place.client, place.session, item.year), message
 
 
 _HINT = "Use an export that was not changed by hand."

@@ -7,6 +7,15 @@ from __future__ import annotations
 
 import re
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from commonplace.journals.transcripts.message import Message
+
+BEFORE_TASK = 10
+"""The first things that a user said in a session among which its task is looked for."""
+
 _GREETINGS = (
     r"hi|hello|hey|hiya|yo|howdy|greetings|good (?:morning|afternoon|evening|day)|hallo|moin|servus"
     r"|guten (?:morgen|tag|abend)|bonjour|bonsoir|salut|hola|buen[oa]s (?:d[ií]as|tardes|noches)"
@@ -40,3 +49,17 @@ def task_of(text: str) -> str:
     text = text.lstrip()
     greeted = _GREETED.match(text)
     return (text[greeted.end() :].lstrip() if greeted else "") or text
+
+
+def find_opening(first: Callable[[int], Sequence[Message]]) -> Message | None:
+    """The first thing that a user said in a session that could be its task; see `SessionStore`.
+
+    first: gives so many of the first things that the user said.
+    """
+    said: Sequence[Message] = ()
+    for limit in (1, BEFORE_TASK):  # most begin with it, and a hook waits for this
+        said = first(limit)
+        own = (x for x in said if x.sidechain == said[0].sidechain)
+        if task := next((x for x in own if not says_nothing(x.text)), None):
+            return task
+    return said[0] if said else None

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change, Since
     from commonplace.journals.transcripts.exchanges import Exchange, Turn
     from commonplace.journals.transcripts.message import Message
+    from commonplace.journals.transcripts.ports import SessionStore
     from commonplace.journals.transcripts.store import TranscriptStore
 
 _AT_ONCE = 200
@@ -91,15 +92,6 @@ class TranscriptSource:
             known = since.stamps(f"{ref_of(client, session)}#")
             yield from self._compare(client, session, known)
 
-    def read_exchanges(self, refs: Collection[str]) -> Iterator[Doc]:
-        """The messages of the exchanges filed under these refs, each by itself; as `scan`."""
-        for client, session in sorted({each[:2] for ref in refs if (each := parse_ref(ref))}):
-            for numbers, n, stamp in in_exchanges(self._store.list_turns(client, session)):
-                if ref_of(client, session, n) in refs:
-                    for x in self._store.read(client, session, first=numbers[0], last=numbers[-1]):
-                        if x.n in numbers:
-                            yield self._doc_of(client, session, x, [x], stamp)
-
     def _scan_all(self, since: Since) -> Iterator[Change]:
         known: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         for ref, stamp in since.stamps(f"{JOURNAL}:").items():
@@ -126,31 +118,49 @@ class TranscriptSource:
                 # sees that.
                 if exchange.n in read:
                     said = [read[n] for n in exchange.numbers if n in read]
-                    yield Put(self._doc_of(client, session, read[exchange.n], said, exchange.stamp))
+                    message = read[exchange.n]
+                    yield Put(doc_of((client, session), message, said, exchange.stamp, self._zone))
         yield from (Drop(ref) for ref in sorted(known.keys() - refs.keys()))
 
-    def _doc_of(
-        self, client: str, session: str, message: Message, said: Sequence[Message], stamp: str
-    ) -> Doc:
-        """What the index holds of a message, with those of a few words beside it."""
-        at = instant_of(message.at)
-        kept = [x.kept for x in said if is_time(x.kept)]
-        # What was not said yet at a time is not known then: later words of it count.
-        written = kept if len(said) == 1 else [*kept, *(x.at for x in said)]
-        return Doc(
-            ref=ref_of(client, session, message.n),
-            journal=JOURNAL,
-            kind=KIND,
-            scope=message.cwd,
-            at=at,
-            text=_text_of(message, said),
-            stamp=stamp,
-            session=f"{client}/{session}",
-            author=message.author,
-            dated=render_date(local_date(at, self._zone)),
-            written=instant_of(max(written)) if written else None,
-            turn=message.n,
-        )
+
+def read_exchanges(store: SessionStore, refs: Collection[str], zone: tzinfo) -> Iterator[Doc]:
+    """The messages of the exchanges filed under these refs, each by itself.
+
+    Raises: Denied, Unavailable.
+    """
+    for client, session in sorted({each[:2] for ref in refs if (each := parse_ref(ref))}):
+        for numbers, n, stamp in in_exchanges(store.list_turns(client, session)):
+            if ref_of(client, session, n) in refs:
+                for x in store.read(client, session, first=numbers[0], last=numbers[-1]):
+                    if x.n in numbers:
+                        yield doc_of((client, session), x, [x], stamp, zone)
+
+
+def doc_of(
+    session: tuple[str, str], message: Message, said: Sequence[Message], stamp: str, zone: tzinfo
+) -> Doc:
+    """What the index holds of a message, with those of a few words beside it.
+
+    session: Its client and its name.
+    """
+    at = instant_of(message.at)
+    kept = [x.kept for x in said if is_time(x.kept)]
+    # What was not said yet at a time is not known then: later words of it count.
+    written = kept if len(said) == 1 else [*kept, *(x.at for x in said)]
+    return Doc(
+        ref=ref_of(*session, message.n),
+        journal=JOURNAL,
+        kind=KIND,
+        scope=message.cwd,
+        at=at,
+        text=_text_of(message, said),
+        stamp=stamp,
+        session="/".join(session),
+        author=message.author,
+        dated=render_date(local_date(at, zone)),
+        written=instant_of(max(written)) if written else None,
+        turn=message.n,
+    )
 
 
 def _text_of(message: Message, said: Sequence[Message]) -> str:

@@ -20,7 +20,7 @@ from commonplace.core.refs import short_number, short_ref
 from commonplace.db.sqlite import transaction
 from commonplace.db.sqlite import translated as translated_sqlite
 from commonplace.journals.transcripts import files
-from commonplace.journals.transcripts.catalog import Catalog, FileState, LineRow
+from commonplace.journals.transcripts.catalog import Catalog, FileState
 from commonplace.journals.transcripts.clients.parsing import Skipped
 from commonplace.journals.transcripts.exchanges import Turn
 from commonplace.journals.transcripts.message import (
@@ -28,7 +28,6 @@ from commonplace.journals.transcripts.message import (
     Message,
     SessionSummary,
     check_messages,
-    parse_line,
     ref_of,
     render_line,
     session_name,
@@ -37,12 +36,10 @@ from commonplace.journals.transcripts.message import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 CATALOG = "catalog.db"
-BEFORE_TASK = 10
-"""The first things that a user said in a session among which its task is looked for."""
 
 _LATE_S = 86_400
 _EVER = "9999"
@@ -196,15 +193,13 @@ class TranscriptStore:
 
         Of a session without one, such as of "hi" alone, the first thing at all.
         """
-        from commonplace.journals.transcripts.small_talk import says_nothing
+        from commonplace.journals.transcripts.small_talk import find_opening
 
-        said: list[Message] = []
-        for limit in (1, BEFORE_TASK):  # most begin with it, and a hook waits for this
-            said = self._read_rows(client, session, "first_rows_of_role", role=USER, limit=limit)
-            own = (x for x in said if x.sidechain == said[0].sidechain)
-            if task := next((x for x in own if not says_nothing(x.text)), None):
-                return task
-        return said[0] if said else None
+        return find_opening(
+            lambda limit: self._read_rows(
+                client, session, "first_rows_of_role", role=USER, limit=limit
+            )
+        )
 
     def list_in(self, folders: Sequence[str], limit: int) -> list[SessionSummary]:
         """The sessions that began in one of these folders or below, the last to go on first."""
@@ -287,6 +282,41 @@ class TranscriptStore:
         self._read(lambda catalog: catalog.erase_log())
         return gone
 
+    def hand_over(
+        self,
+        take: Callable[[str, str, str, Sequence[Message]], None],
+        note_deleted: Callable[[Sequence[files.Tombstone]], None],
+    ) -> list[str]:
+        """Give away what was deleted, then each session by client, name and year.
+
+        Its file goes when `take` returns, unless it has broken lines. Nobody else writes meanwhile.
+        Returns the files that stay. Raises: as these, Denied, Unavailable.
+        """
+
+        def do(catalog: Catalog) -> list[str]:
+            lines = files.read_lines(self._tombstones) if self._deleted_size() else ()
+            note_deleted([x for x in map(files.parse_tombstone, (y.content for y in lines)) if x])
+            stay: list[str] = []
+            while True:
+                for client, session in self._list_altered(catalog):
+                    self._settle(catalog, client, session)
+                known = catalog.list_files()
+                places = {x: files.path_of(self.folder, x[0], known[x][0], x[1]) for x in known}
+                given = {x: path for x, path in places.items() if path not in stay}
+                if not given:
+                    return stay
+                for (client, session), path in given.items():
+                    found = files.read_lines(path)
+                    said = [x.message for x in found if x.message]
+                    take(client, session, known[client, session][0], said)
+                    if len(said) < len(found):
+                        stay.append(path)
+                        continue
+                    files.rewrite(path, b"")
+                    catalog.drop_session(client, session)
+
+        return self._write(do) if self.exists else []
+
     def mark(self) -> str:
         """A token that changes when something was kept or deleted, or a file came or went.
 
@@ -333,6 +363,9 @@ class TranscriptStore:
         """Clients and names of all sessions, the one that began first first."""
         return self._read(lambda catalog: [*catalog.list_files()]) or []
 
+    def file_again(self, client: str, session: str, numbers: Sequence[int]) -> None:
+        """Nothing: the index sees which files changed."""
+
     def follow_files(self) -> int:
         """Read again what people altered, laid here or removed by hand; how many files.
 
@@ -365,9 +398,7 @@ class TranscriptStore:
             if x.year != known.get((x.client, x.session), (x.year,))[0]
         ]
         paths = [self.folder, self._path, self._tombstones]
-        paths += [x.path for *_, x in files.list_years(self.folder)]
-        paths += [files.path_of(self.folder, x.client, x.year, x.session) for x in found]
-        open_paths = [x for x in paths if os.path.exists(x) and os.stat(x).st_mode & 0o077]
+        open_paths = files.list_open(self.folder, paths)
         return files.StoreState(len(known), broken, unread, twice, open_paths)
 
     def remake_catalog(self) -> None:
@@ -472,7 +503,7 @@ class TranscriptStore:
             state = state.with_message(message)
             start += len(line)
         key = catalog.put_session(client, session, state._replace(size=size, mtime_ns=mtime_ns))
-        _put_lines(catalog, client, key, read)
+        catalog.put_lines(client, key, read)
         catalog.note_change(client, session)
         return len(new)
 
@@ -571,7 +602,7 @@ class TranscriptStore:
     def _settle(self, catalog: Catalog, client: str, session: str) -> FileState | None:
         """Have the catalog know a session's file as it is; None where there is none."""
         state = catalog.find_session(client, session)
-        year = state.year if state else self._find_year(client, session)
+        year = state.year if state else files.find_year(self.folder, client, session)
         if not year:
             return None
         path = files.path_of(self.folder, client, year, session)
@@ -584,14 +615,6 @@ class TranscriptStore:
         files.cut_torn_line(path)
         self._load(catalog, client, session, year)
         return catalog.find_session(client, session)
-
-    def _find_year(self, client: str, session: str) -> str:
-        for owner, year, _ in files.list_years(self.folder):
-            if owner == client:
-                path = files.path_of(self.folder, client, year, session)
-                if files.read_size(path) is not None:
-                    return year
-        return ""
 
     def _load(self, catalog: Catalog, client: str, session: str, year: str) -> None:
         """Read a session's file again, without what was deleted."""
@@ -612,7 +635,7 @@ class TranscriptStore:
         )
         key = catalog.put_session(client, session, state)
         catalog.run("drop_messages", key=key)
-        for message in _put_lines(catalog, client, key, lines):
+        for message in catalog.put_lines(client, key, lines):
             state = state.with_message(message)
         twice = sum(x.message is not None for x in lines) - state.messages
         catalog.put_session(client, session, state._replace(broken=broken + twice))
@@ -654,47 +677,19 @@ class TranscriptStore:
     def _read_rows(self, client: str, session: str, query: str, **values: object) -> list[Message]:
         """The messages that a query of a session's rows finds."""
 
-        def do(catalog: Catalog) -> tuple[str, list[LineRow]]:
+        def do(catalog: Catalog) -> tuple[str, list[files.LineRow]]:
             state = catalog.find_session(client, session)
             if state is None:
                 return "", []
             found = catalog.rows(query, key=state.key, **values)
-            return state.year, [LineRow(*x) for x in found]
+            return state.year, [files.LineRow(*x) for x in found]
 
         for _ in range(2):
             year, wanted = self._read(do) or ("", [])
-            messages = self._read_lines(client, session, year, wanted) if wanted else []
+            path = files.path_of(self.folder, client, year, session)
+            messages = files.read_messages(path, wanted) if wanted else []
             if messages is not None:
                 return messages
             # A person altered the file by hand, or removed it.
             self._write(lambda catalog: self._settle(catalog, client, session))
         return []
-
-    def _read_lines(
-        self, client: str, session: str, year: str, rows: list[LineRow]
-    ) -> list[Message] | None:
-        path = files.path_of(self.folder, client, year, session)
-        contents = files.read_chunks(path, [(x.start, x.length) for x in rows])
-        if contents is None:
-            return None
-        messages = []
-        for row, content in zip(rows, contents, strict=True):
-            message = parse_line(content)
-            if message is None or message.n != row.n:
-                return None
-            messages.append(message)
-        return messages
-
-
-def _put_lines(
-    catalog: Catalog, client: str, key: int, lines: Iterable[files.Line]
-) -> list[Message]:
-    """Keep where messages lie; those that had a place, and are not there twice."""
-    return [
-        message
-        for x in lines
-        if (message := x.message)
-        and catalog.put_message(
-            client, key, message, LineRow(message.n, x.start, len(x.content), x.crc)
-        )
-    ]

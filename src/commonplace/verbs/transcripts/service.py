@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from commonplace.core.present import Present
     from commonplace.core.values import Interval
     from commonplace.journals.transcripts.message import Message, SessionSummary
-    from commonplace.journals.transcripts.store import TranscriptStore
+    from commonplace.journals.transcripts.ports import SessionStore
     from commonplace.search.filing.filing import Filing
 
 _GUIDE = """\
@@ -73,7 +73,7 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         shows_paths: Whether the caller can use a path of this machine.
     """
 
-    store: TranscriptStore
+    store: SessionStore
     filing: Filing
     clock: Clock
     zone: tzinfo
@@ -278,6 +278,8 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         # What was filed with it leaves too, and is filed again without it.
         left = filed - self._filed_of(parts.client, parts.session)
         notes = left_notes(self.filing.forget([*{*refs, *(each for each, _ in left)}]))
+        numbers = [int(each.rpartition("#")[2]) for each, _ in left]
+        self.store.file_again(parts.client, parts.session, numbers)
         facts = {"ref": ref, "refs": [ref], "messages": count}
         return Answer(f"Deleted {ref}, {counted(count, 'message', 'messages')}.", facts, notes)
 

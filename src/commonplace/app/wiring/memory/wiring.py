@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from commonplace.journals.private.ports import SharedThoughts
     from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace.journals.timeline.ports import SharedTimeline
+    from commonplace.journals.transcripts.ports import SharedTranscripts
     from commonplace.search.filing.port import FilingPort
     from commonplace.search.finder import Finder
     from commonplace.verbs.imports.taking_back import GivesImportsBack
@@ -132,6 +133,14 @@ class SharedMemories(Memories, Protocol):
 
     def timeline_source(self, journal: TimelineJournal) -> Source:
         """What follows a timeline that such a store keeps."""
+        ...
+
+    def transcripts_of(self, owner: str, clock: Clock) -> SharedTranscripts:
+        """The sessions of one user."""
+        ...
+
+    def transcripts_source(self, store: Any) -> Source:
+        """What follows each message of them likewise."""
         ...
 
     def times_of(self, owner: str, column: TimeColumn, journals: Sequence[str]) -> KeepsTimes:
