@@ -23,7 +23,7 @@ MOST_LONG_FUNCTIONS = 30
 
 ROOMS = {
     "src/commonplace": 2500,
-    "src/commonplace/app": 5850,
+    "src/commonplace/app": 5870,
     "src/commonplace/config": 2000,
     "src/commonplace/core": 11340,
     "src/commonplace/db": 1250,
@@ -61,7 +61,7 @@ ROOMS = {
     "src/commonplace/verbs/timeline": 2550,
     "src/commonplace/verbs/today": 800,
     "src/commonplace/verbs/transcripts": 1250,
-    "server/src/commonplace_server": 15880,
+    "server/src/commonplace_server": 15960,
     "server/src/commonplace_server/grants": 940,
     "server/src/commonplace_server/state": 1200,
     "chroma/src/commonplace_chroma": 750,
