@@ -174,8 +174,7 @@ class PostgresOwnerIndex:
     def docs_holding(self, phrases: Sequence[Phrase]) -> list[Doc]:
         """All docs whose text contains the parts of one of these phrases; see `FindsTexts`.
 
-        Every text of the owner is looked through on the server: those of 100,000 docs in 0.1 s.
-        Raises: Unavailable.
+        Every text of the owner is looked through on the server. Raises: Unavailable.
         """
         asked = [
             Phrase(parts=tuple(plain(part) for part in each.parts), inner=()) for each in phrases
