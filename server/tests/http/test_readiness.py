@@ -58,6 +58,7 @@ def test_a_server_that_serves_is_alive_and_ready():
     [
         ({"find_problem": lambda: "/srv is damaged"}, "tokens", "cannot be read"),
         ({"find_database": lambda: {"database": "does not answer"}}, "database", "does not answer"),
+        ({"find_database": lambda: {"database": "does not answer"}}, "tokens", "cannot be read"),
         (
             {"find_database": lambda: {"database": "", "migrations": "older"}},
             "migrations",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
 
 import psycopg
@@ -23,6 +24,7 @@ from commonplace.timeline import Timeline
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.store.due_timelines import DueTimelines
 from commonplace_server.store.timeline import PostgresRows, TimelinePostgres
+from commonplace_server.wiring import memories
 from commonplace_server.wiring.memories import open_worker
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.wiring.timelines import FedByDatabase
@@ -146,6 +148,20 @@ def test_what_is_deleted_on_one_leaves_every_summary(one, two, admin):
     assert traces(admin, "quokka") == []
     assert "harbour" in day_of(one)
     assert "quokka" not in day_of(one)
+
+
+def test_a_rollup_holds_no_connection_while_it_wants_another(servers, monkeypatch):
+    """Behind a pooler that has two, two that did waited for each other until their deadline."""
+    monkeypatch.setattr(memories, "Postgres", partial(Postgres, most=1))
+    app = servers("one")
+    ref = added(app, SAID, at=LONG_AGO)
+    added(app, "The harbour is closed.", at=LONG_AGO)
+    assert "quokka" in day_of(app)
+    app.amend.edit(ref, text="The quokka gate is shut.")
+    assert "shut" in day_of(app)
+    app.amend.delete(ref)
+    assert "quokka" not in day_of(app)
+    assert "harbour" in ask(app, "timeline_rollup", period="yearly", at="2026").text
 
 
 def test_what_expires_on_one_is_shown_by_no_other(one, two, clock, admin):

@@ -137,4 +137,4 @@ class Languages:
     def _run(self) -> Run:
         from commonplace.inference.language.budget import Run
 
-        return Run(self.token_budget, per_run=int(self._settings.llm.tokens_per_run))
+        return Run(self.token_budget, per_run=self._settings.llm.tokens_per_run)

@@ -18,11 +18,11 @@ from commonplace.config.values import (
     OneOf,
     Origin,
     names_of,
-    number_of,
     parse_boolean,
     parse_own_secrets,
     parse_path_text,
     parse_text,
+    whole_number_of,
 )
 from commonplace.core.errors import CommonplaceError
 
@@ -73,7 +73,7 @@ QUICK: dict[str, tuple[str, Callable[[Any, Origin], Any], Any]] = {
         "replace",
     ),
     "secrets.own": ("COMMONPLACE_SECRETS_OWN", parse_own_secrets, ()),
-    "brief.tokens": ("COMMONPLACE_BRIEF_TOKENS", number_of(0, MOST_BRIEF_TOKENS), 1500.0),
+    "brief.tokens": ("COMMONPLACE_BRIEF_TOKENS", whole_number_of(0, MOST_BRIEF_TOKENS), 1500),
     "brief.private": ("COMMONPLACE_BRIEF_PRIVATE", OneOf("notes", "all", "none"), "notes"),
     "brief.parts": ("COMMONPLACE_BRIEF_PARTS", names_of(BRIEF_PARTS), BRIEF_PARTS),
     "hooks.recall": (RECALL_VARIABLE, parse_boolean, False),

@@ -33,6 +33,7 @@ from commonplace.config.values import (
     parse_variable,
     parse_zone,
     system_zone,
+    whole_number_of,
 )
 from commonplace.journals.table import DEFAULT, FEEDS
 
@@ -173,9 +174,9 @@ class NotebookSettings(Struct, frozen=True, kw_only=True):
         number_of(-1, 1),
         "Combined score under which a hit by meaning alone is left out.",
     )
-    max_results: float | None = row(
+    max_results: int | None = row(
         "COMMONPLACE_NOTEBOOK_MAX_RESULTS",
-        number_of(1, 1000),
+        whole_number_of(1, 1000),
         "The most entries that a search of the notebook shows.",
     )
     context_weight: float | None = row(
@@ -216,8 +217,10 @@ class TimelineSettings(Struct, frozen=True, kw_only=True):
 class MemorySettings(Struct, frozen=True, kw_only=True):
     """The search of memory; None where its policy decides."""
 
-    top_k: float | None = row(
-        "WB_RAG_K", number_of(1, 100), "How many memories a search shows, unless it says itself."
+    top_k: int | None = row(
+        "WB_RAG_K",
+        whole_number_of(1, 100),
+        "How many memories a search shows, unless it says itself.",
     )
     min_score: float | None = row(
         "WB_RAG_MIN_SCORE",
@@ -246,11 +249,11 @@ class TranscriptsSettings(Struct, frozen=True, kw_only=True):
         "transcripts.subagents",
         "Keep all that sub-agents said, not only the last message of each.",
     )
-    retain_days: float = row(
+    retain_days: int = row(
         "COMMONPLACE_TRANSCRIPTS_RETAIN_DAYS",
-        number_of(0, 100_000),
+        whole_number_of(0, 100_000),
         "Days that a session is kept after its last message; 0 keeps all for ever.",
-        default=0.0,
+        default=0,
     )
     client_memory: bool = row(
         "COMMONPLACE_TRANSCRIPTS_CLIENT_MEMORY",
@@ -346,23 +349,23 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
         "How many requests a second one owner may make over HTTP, four times that at once.",
         default=50.0,
     )
-    at_once: float = row(
+    at_once: int = row(
         "COMMONPLACE_SERVE_AT_ONCE",
-        number_of(1, 10_000),
+        whole_number_of(1, 10_000),
         "How many calls of one owner may be open at the same time over HTTP.",
-        default=16.0,
+        default=16,
     )
-    most_entries: float = row(
+    most_entries: int = row(
         "COMMONPLACE_SERVE_MOST_ENTRIES",
-        number_of(0, 1e12),
+        whole_number_of(0, 1e12),
         "How many entries one owner may keep in the database; 0 for any number.",
-        default=0.0,
+        default=0,
     )
-    most_bytes: float = row(
+    most_bytes: int = row(
         "COMMONPLACE_SERVE_MOST_BYTES",
-        number_of(0, 1e15),
+        whole_number_of(0, 1e15),
         "How many bytes of text one owner may keep in the database; 0 for any number.",
-        default=0.0,
+        default=0,
     )
     drain_seconds: float = row(
         "COMMONPLACE_SERVE_DRAIN_SECONDS",
@@ -464,17 +467,17 @@ class LlmSettings(Struct, frozen=True, kw_only=True):
         "How many seconds an answer may take, with all tries.",
         default=120.0,
     )
-    tokens_per_run: float = row(
+    tokens_per_run: int = row(
         "COMMONPLACE_LLM_TOKENS_PER_RUN",
-        number_of(0, 1_000_000_000),
+        whole_number_of(0, 1_000_000_000),
         "The most tokens that one round of summaries, or one merge, may take.",
-        default=200_000.0,
+        default=200_000,
     )
-    tokens_per_day: float = row(
+    tokens_per_day: int = row(
         "COMMONPLACE_LLM_TOKENS_PER_DAY",
-        number_of(0, 1_000_000_000),
+        whole_number_of(0, 1_000_000_000),
         "The most tokens that may be spent in a day.",
-        default=1_000_000.0,
+        default=1_000_000,
     )
 
 
@@ -496,7 +499,7 @@ class SecretsSettings(Struct, frozen=True, kw_only=True):
 class BriefSettings(Struct, frozen=True, kw_only=True):
     """What a session is given at its start."""
 
-    tokens: float = quick_row(
+    tokens: int = quick_row(
         "brief.tokens",
         "The most tokens of the brief that a session starts with; 0 for none.",
     )

@@ -248,6 +248,22 @@ def number_of(low: float, high: float) -> Callable[[object, Origin], float]:
     return parse
 
 
+def whole_number_of(low: float, high: float) -> Callable[[object, Origin], int]:
+    """A parser of whole numbers of this range, both ends in it: half of an entry is no limit."""
+    parse_number = number_of(low, high)
+
+    def parse(value: object, origin: Origin) -> int:
+        number = parse_number(value, origin)
+        if not number.is_integer():
+            raise Invalid(
+                f"{origin.name} is {value!r}.",
+                hint=f"Write a whole number of {low:.15g} to {high:,.15g}.",
+            )
+        return int(number)
+
+    return parse
+
+
 def parse_url(value: object, origin: Origin) -> str:
     """An address without a key in it, and without a slash at its end."""
     import urllib.parse

@@ -119,8 +119,10 @@ class Readiness:
         if path != READY:
             return None
         self._asked_at = self._monotonic()
-        tokens = "cannot be read" if self._find_problem() else ""
-        needed = {"tokens": tokens, **self._find_database()}
+        found = self._find_database()
+        # Where a database is, the tokens lie in it.
+        is_cut_off = self._find_problem() or found.get("database")
+        needed = {"tokens": "cannot be read" if is_cut_off else "", **found}
         is_fit = not any(needed.values())
         status = ("ready" if is_fit else "not ready") if self.state == "serving" else self.state
         said = {name: wrong or "ok" for name, wrong in needed.items()}

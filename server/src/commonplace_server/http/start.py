@@ -210,7 +210,7 @@ def _limits(settings: ServeSettings) -> Limits:
     return Limits(
         per_second=settings.per_second,
         burst=int(settings.per_second * _BURST_S),
-        at_once=int(settings.at_once),
+        at_once=settings.at_once,
         drain_s=settings.drain_seconds,
     )
 

@@ -13,8 +13,8 @@ import threading
 import time
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import pq, sql
@@ -33,6 +33,7 @@ from commonplace_server.postgres.errors import (
     is_out_of_step,
     ours,
 )
+from commonplace_server.postgres.hosts import connect_to_leader
 from commonplace_server.postgres.quota import OverQuota
 from commonplace_server.postgres.replaced import UNKNOWN, find_timeline, is_replaced
 
@@ -97,6 +98,11 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 
     deadline: float | None = None
     timeline = UNKNOWN
+
+    @classmethod
+    def connect(cls, conninfo: str = "", **given: Any) -> Self:
+        """Connect to the server that leads, of several; see `hosts`."""
+        return connect_to_leader(conninfo, partial(super().connect, **given))
 
     def wait(self, gen: PQGen[Any], interval: float = _TICK_S, timeout: float | None = None) -> Any:
         """Wait for the server, at most until the deadline."""

@@ -70,7 +70,7 @@ class PostgresMemories:
         assert url is not None
         serve = shared.settings.serve
         # Commands on the machine are not held to it: who calls them sets the quota.
-        quota = Quota(int(serve.most_entries), int(serve.most_bytes))
+        quota = Quota(serve.most_entries, serve.most_bytes)
         is_held = shared.serves_owners and any(quota)
         self._database = Postgres(url, check=check_database, quota=quota if is_held else None)
         self._index = index.PostgresIndex(self._database)
@@ -150,7 +150,7 @@ class PostgresMemories:
         return SpentDatabase(
             self._database,
             owner=owner,
-            per_day=int(settings.llm.tokens_per_day),
+            per_day=settings.llm.tokens_per_day,
             clock=clock,
             zone=settings.timezone,
         )

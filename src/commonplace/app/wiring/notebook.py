@@ -132,7 +132,7 @@ class NotebookWiring:
             zone=settings.timezone,
             weights=policy.TwoQuestionWeights(**{k: x for k, x in asked.items() if x is not None}),
             min_score=policy.NOTEBOOK_FLOOR if least is None else least,
-            most=policy.NOTEBOOK_MOST if most is None else int(most),
+            most=most or policy.NOTEBOOK_MOST,
             is_own=settings.notebook.path is None,
             language=lambda: context.languages.find(better=True, within_s=MERGE_S),
             note_ends=self.ends.note,

@@ -79,7 +79,7 @@ class TodayWiring(Struct, frozen=True, kw_only=True):
         from commonplace.verbs.brief.service import BriefQuestion, make_brief
 
         quick = read_quick(os.environ, project or str(self.context.settings.home))
-        most = int(quick["brief.tokens"])
+        most = quick["brief.tokens"]
         if os.path.realpath(quick.owner_folder) != os.path.realpath(self.context.folder):
             return None  # the environment names another owner than this one
         return (make_brief(quick, BriefQuestion(project)), most) if most else None

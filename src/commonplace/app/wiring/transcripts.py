@@ -102,7 +102,7 @@ class TranscriptWiring:
             clock=context.clock,
             zone=context.settings.timezone,
             present=context.present,
-            retain_days=int(context.settings.transcripts.retain_days),
+            retain_days=context.settings.transcripts.retain_days,
             shows_paths=context.shows_paths,
         )
 

@@ -269,12 +269,12 @@ class ModelTexts:
             span = span_of_row(entry.zone_name, entry.level, *times)
             with conn.snapshot():
                 found = gather(conn, span, self._journal.owner)
-                found = without_replaced(found, self._journal.replaced)
                 is_due = self._rollups.rows.mark_of(conn, span) is not None
                 facts = conn.run("rollup_facts", {"seq": entry.seq}).fetchone()
                 before = self._before(conn, span, entry)
         if facts is None or is_due:
             return None
+        found = without_replaced(found, self._journal.replaced)
         if found.missing:
             # Retention has deleted smaller ones.
             found = self._rollups.compute_input(span, whole=True)

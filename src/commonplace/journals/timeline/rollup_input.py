@@ -163,7 +163,11 @@ def gather(conn: TimelineRows, span: PeriodSpan, owner: str) -> RollupInput:
 
 
 def without_replaced(found: RollupInput, book: TimeBook | None) -> RollupInput:
-    """The same input, with entries replaced by one that is gone counted, but not in the text."""
+    """The same input, with entries replaced by one that is gone counted, but not in the text.
+
+    Asked of another store: outside of a transaction. Two that each held a connection of a database
+    and wanted a second one, where there are two in all, waited for each other.
+    """
     known = {} if book is None else book.find(part.item.ref for part in found.parts)
     if not known:
         return found

@@ -295,8 +295,8 @@ class Rollups:
                 return empty_input(span)
             with conn.snapshot():
                 found = gather(conn, span, self.journal.owner)
-                found = without_replaced(found, self.journal.replaced)
                 due = {x for x in smaller_of(span) if self.rows.mark_of(conn, x) is not None}
+        found = without_replaced(found, self.journal.replaced)
         try:
             found = read_fed(found, self.feed)
         except Unavailable:
@@ -373,7 +373,7 @@ class Rollups:
                     return None, None
                 seen = conn.run("last_change").fetchone()[0]
                 found = gather(conn, span, self.journal.owner)
-                return DuePeriod(span, mark, seen), without_replaced(found, self.journal.replaced)
+        return DuePeriod(span, mark, seen), without_replaced(found, self.journal.replaced)
 
     def _is_passed_on(self, due: DuePeriod) -> bool:
         """Whether a period is of a zone that is the owner's no longer: those of its own are due.

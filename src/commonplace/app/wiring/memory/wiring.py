@@ -193,7 +193,7 @@ def budget_of(shared: ProcessContext, owner: str, clock: Clock) -> KeepsBudget:
 
     return TokenBudget(
         shared.folder_of(owner) / "llm",
-        per_day=int(settings.llm.tokens_per_day),
+        per_day=settings.llm.tokens_per_day,
         clock=clock,
         zone=settings.timezone,
     )
@@ -465,7 +465,7 @@ class MemoryWiring:
             clock=context.clock,
             owner_zone=settings.timezone,
             numbers=MemoryNumbers(
-                top_k=policy.MEMORY_K if top_k is None else int(top_k),
+                top_k=top_k or policy.MEMORY_K,
                 min_score=policy.MEMORY_FLOOR if least is None else least,
                 recency=policy.MEMORY.recent if recency is None else recency,
             ),
