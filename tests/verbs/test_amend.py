@@ -30,7 +30,7 @@ def write(app, journal, text="the quokka sleeps"):
         case "chronicle":
             return ask(app, "add_entry", message=text, tags=["zoo"]).facts["ref"]
         case "notebook":
-            written = app.notebook.service().writing().write("zoo/night", text)
+            written = app.notebook.service().notebook.write("zoo/night", text)
             app.notebook.service().file(written)
             return written.entry.ref
         case "timeline":
@@ -266,7 +266,7 @@ def test_an_entry_of_the_notebook_stays_in_its_history(app):
 
 def test_an_overview_is_replaced_and_emptied(app):
     """Its history keeps each text; no entry is added, and the index follows."""
-    notebook, amend = app.notebook.service().writing(), app.amend
+    notebook, amend = app.notebook.service().notebook, app.amend
     app.notebook.service().file(notebook.write("zoo", "Began.", overview="The quokka sleeps."))
     found = amend.read_text("notebook:zoo")
     assert found.text == "The quokka sleeps."
@@ -531,7 +531,7 @@ def written_in_a_file(app, journal):
         done = ask(app, "process_thoughts", feelings="the quokka sleeps").facts
         return done["refs"][0], done["paths"][0]
     overview = "the quokka sleeps"
-    app.notebook.service().writing().write("zoo/night", "it sleeps", overview=overview)
+    app.notebook.service().notebook.write("zoo/night", "it sleeps", overview=overview)
     return "notebook:zoo/night", opened(app, "notebook:zoo/night").facts["where"]
 
 

@@ -81,7 +81,7 @@ class Writer:
                 return facts["ref"]
             case "notebook":
                 at = self.world.clock() - timedelta(days=days)
-                written = app.notebook.service().writing().write("zoo/day", self.sentence(), at=at)
+                written = app.notebook.service().notebook.write("zoo/day", self.sentence(), at=at)
                 app.notebook.service().file(written)
                 return written.entry.ref
         facts = ask(app, tool, **{name: self.sentence()}, at=f"{days} days ago").facts
@@ -228,7 +228,7 @@ def test_what_was_said_counts_at_once_and_an_old_session_from_its_copying(world,
 
 def test_an_overview_counts_while_nothing_came_to_its_section_since(world, app):
     """What it said then is in git's history alone."""
-    writing = app.notebook.service().writing()
+    writing = app.notebook.service().notebook
     writing.write("zoo/night", "The quokka slept.", overview="Quokkas sleep at noon.")
     app.filing.sweep()
     world.clock.advance(3 * DAY)

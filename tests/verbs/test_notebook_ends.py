@@ -62,7 +62,7 @@ def test_no_answer_shows_it_once_its_time_has_come(world, app, way):
         assert "It expires 2026-11-24 15:19." in answer.text
     elif way == "at once":
         end = world.clock() + timedelta(days=3)
-        written = app.notebook.service().writing().write("zoo/night", SAID, expires=end)
+        written = app.notebook.service().notebook.write("zoo/night", SAID, expires=end)
         app.notebook.service().note_ends()
         app.notebook.service().file(written)
         ref = written.entry.ref
@@ -201,7 +201,7 @@ def test_an_answer_as_of_then_is_that_of_a_home_without_it(world, app, moved):
     write(app, SAID, expires="in 3 days")
     passing(world, 1)
     if moved:
-        app.notebook.service().writing().move("zoo/night", "zoo/dusk")
+        app.notebook.service().notebook.move("zoo/night", "zoo/dusk")
         app.filing.catch_up()
     passing(world, 3)
     followed = {
@@ -324,7 +324,7 @@ def test_an_index_that_followed_holds_what_one_built_at_once_holds(world, app, s
         with suppress(NotFound, Conflict):
             if act in {"write", "ending"}:
                 expires = end if act == "ending" else None
-                made = service.writing().write(names[-1], f"Quokka {number}.", expires=expires)
+                made = service.notebook.write(names[-1], f"Quokka {number}.", expires=expires)
                 service.note_ends()
                 known.append(made.entry.ref)
             elif act == "end":
@@ -332,11 +332,11 @@ def test_an_index_that_followed_holds_what_one_built_at_once_holds(world, app, s
             elif act == "stay":
                 app.expiring.cancel(ref)
             elif act == "supersede":
-                made = service.writing().supersede(ref, f"Now {number}.", section=names[-1])
+                made = service.notebook.supersede(ref, f"Now {number}.", section=names[-1])
                 known.append(made.entry.ref)
             elif act == "move":
                 names.append(f"zoo/{number}")
-                service.writing().move(names[-2], names[-1])
+                service.notebook.move(names[-2], names[-1])
             else:
                 ask(app, "recall", query="quokka")
     app.sweep_expired()

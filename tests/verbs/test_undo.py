@@ -94,7 +94,7 @@ def test_the_answer_of_a_write_has_the_version_that_is_read(app, journal, text):
 
 def test_an_overview_is_taken_back(app):
     """Though its history keeps it as well."""
-    notebook, amend = app.notebook.service().writing(), app.amend
+    notebook, amend = app.notebook.service().notebook, app.amend
     app.notebook.service().file(notebook.write("zoo", "Began.", overview="The quokka sleeps."))
     amend.edit(OVERVIEW, "The wombat digs.")
     amend.edit(OVERVIEW, "The numbat naps.")
@@ -166,8 +166,8 @@ def test_an_entry_goes_with_the_overview_that_it_brought(app):
     texts = ("The quokka sleeps.", "The wombat digs.")
     made = []
     for text in texts:
-        version = notebook.writing().read_section("zoo").version if made else None
-        made.append(notebook.writing().write("zoo", "Seen.", overview=text, base_version=version))
+        version = notebook.notebook.read_section("zoo").version if made else None
+        made.append(notebook.notebook.write("zoo", "Seen.", overview=text, base_version=version))
         notebook.file(made[-1])
     before = app.notebook.journal.repo.git.run(["rev-list", "HEAD"]).out.count(b"\n")
     for written, left in zip(reversed(made), (texts[0], ""), strict=True):

@@ -33,6 +33,7 @@ NO_TEXT = {
     "commonplace_server.grants.records": "hashes of tokens, and what programs call themselves",
     "commonplace_server.json_file": "what its callers write, each of which is named here",
     "commonplace_server.postgres.database": "a connection to Postgres",
+    "commonplace_server.postgres.hosts": "a connection to Postgres",
     "commonplace_server.postgres.migrate": "a connection to Postgres",
     "commonplace_server.tokens": "hashes of tokens, and their names",
     "commonplace_server.wiring.nearest": "a connection to Postgres",

@@ -217,7 +217,7 @@ def test_a_killed_one_is_finished(no_weights, at):
 def test_an_entry_of_the_notebook_loses_its_context_with_the_history(no_weights):
     """The successor's commit is built again without it, under the same ref; else it stays."""
     app = opened_app()
-    old = app.notebook.service().writing().write("door", OLD, work_context=WORD).entry.ref
+    old = app.notebook.service().notebook.write("door", OLD, work_context=WORD).entry.ref
     app.close()
     new = facts("notebook", "write", "door", NEW, "--supersedes", old)["ref"]
     how = ("--rewrite-history", "--keep-days", "0")

@@ -186,7 +186,7 @@ def test_an_edit_is_taken_back(world, browser, ref):
 def test_a_correction_of_a_commit_is_taken_back(world, browser):
     """Though the page deletes no commit; what it corrected holds again."""
     service = world.app.notebook.service()
-    ref = service.writing().write("zoo", "The quokka sleeps.").entry.ref
+    ref = service.notebook.write("zoo", "The quokka sleeps.").entry.ref
     made = world.app.amend.edit(ref, "The wombat digs.").ref
     assert "Undo …" in words_of(browser.get("/entry", params={"ref": made}))
     asked = browser.get("/entry/undo", params={"ref": made})

@@ -86,7 +86,7 @@ def test_what_can_not_be_deleted_says_why_it_stays(world, browser):
     """A commit that says the same has no box, and the way to its history is named."""
     service = world.app.notebook.service()
     service.init()
-    commit = service.writing().write("door", SAYS).entry.ref
+    commit = service.notebook.write("door", SAYS).entry.ref
     ref = world.call("chronicle", "add_entry", message=SAYS).facts["ref"]
     asked = browser.get("/entry/forget", params={"ref": ref})
     assert ticks_of(asked) == {}

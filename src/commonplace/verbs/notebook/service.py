@@ -172,13 +172,6 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             )
         return self.notebook
 
-    def writing(self, former: str = "") -> NotebookJournal | SharedNotebook:
-        """The notebook to be written in; our own is made by its first write.
-
-        former: The ref of what is replaced. Raises: NotFound where there is none to replace it in.
-        """
-        return self.reading() if former else self.notebook
-
     def file(self, written: WrittenEntry) -> tuple[str, ...]:
         """File what was written; the notes of the filing."""
         from commonplace.journals.notebook.source import changes_of
@@ -289,7 +282,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
 
         As `journal_write`; at: None for now, and for what supersedes. Raises: as that.
         """
-        section, notebook = _section_of(path), self.writing(supersedes.strip())
+        section, notebook = _section_of(path), self.notebook
         # Some hosts fill in what is left out with empty texts: none of them empties an overview.
         given = overview if overview.strip() else None
         replaced = () if given is None else notebook.list_replaced_since(section)
@@ -302,7 +295,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         }
         if not supersedes.strip():
             texts |= {"idempotency_key": key, "at": at}
-        written = _written(notebook, section, entry, supersedes.strip(), texts)
+        written = _written(self, section, entry, supersedes.strip(), texts)
         if ends is not None:
             self.note_ends()
         notes = self.file(written)
@@ -613,7 +606,7 @@ def _section_of(path: str) -> str:
 
 
 def _written(
-    notebook: NotebookActs,
+    service: NotebookService,
     section: str,
     entry: str,
     supersedes: str,
@@ -623,12 +616,13 @@ def _written(
     from commonplace.journals.notebook.sections import OverviewConflict
 
     def supersede(ref: str) -> WrittenEntry:
+        notebook = service.reading()
         return notebook.supersede(_entry_of(notebook, ref), entry, section=section, **how)
 
     try:
         if supersedes:
             return look_up_former(supersedes, JOURNAL, supersede)
-        return notebook.write(section, entry, **how)
+        return service.notebook.write(section, entry, **how)
     except OverviewConflict as exc:
         raise with_both_texts(exc) from exc
 
