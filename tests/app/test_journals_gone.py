@@ -43,5 +43,8 @@ def test_what_was_filed_of_a_journal_that_is_gone_stays(tmp_path, toolset, offer
     there = tmp_path / "own" / "users" / "me" / FOLDERS[toolset]
     there.rename(tmp_path / "away")
     assert found()
+    there.mkdir()  # where a disk was mounted
+    assert found()
+    there.rmdir()
     (tmp_path / "away").rename(there)
     assert found()

@@ -249,6 +249,18 @@ def may_exist(path: Path | str) -> bool:
     return True
 
 
+def may_hold(folder: Path | str) -> bool:
+    """Whether a folder has something in it, or may; a file in its place counts as something.
+
+    An empty one holds nothing: a process was killed before its first file, or a disk is taken out.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return may_exist(folder)
+
+
 def make_folder(path: Path | str, mode: int = 0o700) -> bool:
     """Make a folder and its missing parents, each with this mode; True when it was not there.
 

@@ -282,6 +282,16 @@ def test_the_history_of_the_notebook_is_named(no_weights):
     assert proof["clean"]
 
 
+def test_an_empty_folder_in_place_of_the_notebook_holds_nothing(no_weights):
+    """A process that was killed before git's first file left it: other entries are forgotten."""
+    app = opened_app()
+    app.notebook.repository.folder.mkdir(parents=True)
+    app.close()
+    add_log("the harbour is a thistledown")
+    assert run("forget", "-1", "--yes").exit_code == 0
+    assert not holders("thistledown")
+
+
 def test_what_is_left_is_found(no_weights):
     """A copy that no entry explains, in a file of ours: it is named, and the command ends with 1."""
     ref = write(SECRET)

@@ -8,7 +8,7 @@ from commonplace.app.cached import at_first_use, locked_cached_property
 from commonplace.app.owner_context import lazy_source
 from commonplace.app.wiring.memory.wiring import shared_of
 from commonplace.core.digest import sha256_hex
-from commonplace.core.files import may_exist
+from commonplace.core.files import may_exist, may_hold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -163,8 +163,8 @@ class NotebookWiring:
         return NotebookService.toolset(self.service)
 
     def is_there(self) -> bool:
-        """Whether there may be one: in a repository this costs a look at one folder."""
-        return self.is_shared or may_exist(self._folder)
+        """Whether there may be one; this costs a look at one folder."""
+        return self.is_shared or may_hold(self._folder)
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""

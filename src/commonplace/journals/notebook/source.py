@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.files import may_exist
+from commonplace.core.files import may_hold
 from commonplace.core.values import Drop, Put, superseding_tags
 from commonplace.journals.git.history import read_history
 from commonplace.journals.git.trees import compare_trees
@@ -101,8 +101,8 @@ class NotebookSource:
         is read, and what differs from the stamps is handed over. Entries that have expired are
         dropped. Raises: Unavailable, Denied.
         """
-        if not may_exist(self._notebook.folder):
-            return  # a folder that is gone is not an empty one
+        if not may_hold(self._notebook.folder):
+            return  # a notebook that is gone is not one without entries
         repo = self._notebook.repo
         head = self._notebook.ledger.catch_up()
         self._note_ends()
