@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import shlex
 from collections import defaultdict
 from pathlib import Path
@@ -11,6 +13,7 @@ import click
 import pytest
 from tests.doors.terminal import run
 
+import commonplace
 from commonplace.core.errors import CommonplaceError
 from commonplace.doors.cli import COMMANDS, TWINS, main
 
@@ -208,3 +211,28 @@ def test_an_option_spelled_nearly_so_is_named_as_the_help_lists_it():
     assert done.exit_code == 2
     assert "No such option '--limt'. Did you mean --limit? Try" in " ".join(done.stderr.split())
     assert "--plain" not in done.stderr
+
+
+def test_no_sentence_names_a_spelling_that_is_no_longer_shown():
+    """A hint that does would send its reader to a help that does not have it."""
+    shown = {spelled for _, option in shown_options() for spelled in option.opts}
+    former = {
+        spelled
+        for _, command in leaves(main)
+        for option in command.params
+        for spelled in getattr(option, "former", ())
+        if spelled not in shown
+    }
+    assert "--journals" in former
+    naming = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(former))})(?![\w-])")
+    named = {
+        (path.name, text)
+        for path in Path(commonplace.__file__).parent.rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.keyword) and call.arg in {"hint", "message"}
+        for each in ast.walk(call)
+        if isinstance(each, ast.Constant)
+        for text in [str(each.value)]
+        if naming.search(text)
+    }
+    assert named == set()

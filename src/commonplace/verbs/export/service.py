@@ -206,7 +206,7 @@ class ExportService:
             if portable is None and count:
                 raise Invalid(
                     f"Nothing can be imported into {name} here.",
-                    hint="Leave the journal out of the export: --journals.",
+                    hint="Export the others alone: commonplace export -j NAME, once for each.",
                 )
             if portable is not None and count:
                 found.append(portable)
