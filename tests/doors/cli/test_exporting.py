@@ -352,7 +352,7 @@ def test_a_mistyped_owner_is_refused_and_leaves_nothing(written):
         refused = run(*map(str, words), "--owner", "anna")
         assert refused.exit_code == 3, words
         assert "Nothing is kept of the owner 'anna'." in refused.stderr
-        assert "Here are ana, me." in refused.stderr
+        assert "Name an owner who has a folder here: ana, me." in refused.stderr
     assert run("import", str(written / "nothing.zip"), "--owner", "anna").exit_code == 3
     ok("export", written / "out", "--owner", "ana")
     said = ok("import", written / "out", "--owner", "anna", "--dry-run")

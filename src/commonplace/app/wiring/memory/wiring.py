@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from commonplace.verbs.toolset import Toolset
 
 
-_NAMED = 12
-"""How many users are named where one is not known."""
+_MOST_NAMED = 12
+"""How many owners are named where one is not known."""
 
 
 class Memories(Protocol):
@@ -176,11 +176,14 @@ def check_known(shared: ProcessContext, owner: str) -> None:
     if memories_of(shared).is_known(owner):
         return
     known = list_owners(shared.settings.home / "users")
-    named = ", ".join(opening(each, 60) for each in known[:_NAMED])
-    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+    named = ", ".join(opening(each, 60) for each in known[:_MOST_NAMED])
+    more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
     raise NotFound(
         f"Nothing is kept of the owner {opening(owner, 60)!r}.",
-        hint=f"Here are {named}{more}." if known else "Nobody has anything here.",
+        # A database does not list the owners whom it knows.
+        hint=f"Name an owner who has a folder here: {named}{more}."
+        if known
+        else "Save or import something for that owner first.",
     )
 
 
