@@ -27,9 +27,8 @@ _log = logging.getLogger(__name__)
 LEAST_BYTES = 75_000_000
 """The smallest file that is worth a process: 30,000 entries with vectors gain a fifteenth."""
 
-
 DEADLINE_S = 60.0
-"""How long it may take for each so many bytes: ten times what a cold disk needs."""
+"""How long that process may take for each `LEAST_BYTES`: ten times what a cold disk needs."""
 
 
 @contextmanager
@@ -74,8 +73,8 @@ def _answer_of(
     child: subprocess.Popen[bytes], find_here: Callable[[], list[Fault]], path: Path
 ) -> list[Fault]:
     try:
-        size = os.path.getsize(path) / max(1, LEAST_BYTES)
-        answer, _ = child.communicate(timeout=DEADLINE_S * size)
+        times = os.path.getsize(path) / max(1, LEAST_BYTES)
+        answer, _ = child.communicate(timeout=DEADLINE_S * times)
         return msgspec.json.decode(answer, type=list[Fault])
     except (OSError, subprocess.TimeoutExpired):
         _log.warning("A second process gave no answer on %s in time", path)
