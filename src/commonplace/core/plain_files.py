@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FOREVER_S = float("inf")
 _STEP_S = 0.005
-# Some two seconds, counted so that a machine which stands still takes none away.
+# Two seconds, counted in pauses, so that a machine that was asleep does not use them up.
 _ATTEMPTS = 400
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -125,15 +125,15 @@ def end_lock(descriptor: int) -> None:
 
 
 def rename_over(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> None:
-    """Give a file the name of another, which goes. Raises OSError.
+    """Give a file the name of another one, and so replace that. Raises OSError.
 
-    Windows refuses that while any program has the other one open: such a moment is waited for.
+    Windows refuses this while a program has the other file open: it is tried again for a while.
     """
     _once_closed(lambda: os.replace(old, new))
 
 
 def remove_name(path: str | os.PathLike[str]) -> None:
-    """Remove a file; waits as `rename_over` does. Raises OSError."""
+    """Remove a file; tries again as `rename_over` does. Raises OSError."""
     _once_closed(lambda: os.unlink(path))
 
 

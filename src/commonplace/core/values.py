@@ -305,7 +305,7 @@ class Candidates(Struct, frozen=True, kw_only=True, eq=False):
         kind: (n,) place in `kinds`.
         scope: (n,) place in `scopes`, -1 for none.
         read: Gives the docs of some keys; one that left the index is missing.
-        missed: Sentences on what could not be searched; to read may add to them.
+        missed: Sentences on what could not be searched; reading may add to them.
     """
 
     keys: Numbers

@@ -19,14 +19,14 @@ if sys.platform == "win32":
     if TYPE_CHECKING:
         from collections.abc import Iterator
 
-    # What is locked nobody else can read or write, so a byte is taken where no content is.
+    # Windows keeps others from reading or writing what is locked: a byte far behind all content.
     _LOCKED_BYTE = 0x7FFF0000
     _SHARING_VIOLATION = 32
     _STEP_S = 0.005
-    _ADD_FILE = 0x2
-    _OTHERS_READ_AND_RENAME = 0x1 | 0x4
+    _FILE_ADD_FILE = 0x2
+    _SHARE_READ_DELETE = 0x1 | 0x4
     _OPEN_EXISTING = 3
-    _OF_FOLDERS = 0x02000000
+    _BACKUP_SEMANTICS = 0x02000000  # without it no folder can be opened
 
     def lock_file(descriptor: int) -> None:
         """Lock a file against other descriptors.
@@ -87,12 +87,12 @@ if sys.platform == "win32":
         return False
 
     def _lock_folder(folder: str | os.PathLike[str]) -> int:
-        # Who asks to add files, and lets others only read and rename, collides with a second such;
-        # nothing that lists the folder or makes files in it asks the folder itself for that.
-        share, flags = _OTHERS_READ_AND_RENAME, _OF_FOLDERS
+        # A handle that may add files, and lets others read and rename alone, keeps out a second one
+        # of its kind. To list a folder, or to make files in it by their paths, needs none of these.
+        share, flags = _SHARE_READ_DELETE, _BACKUP_SEMANTICS
         try:
             return _winapi.CreateFile(
-                os.fspath(folder), _ADD_FILE, share, 0, _OPEN_EXISTING, flags, 0
+                os.fspath(folder), _FILE_ADD_FILE, share, 0, _OPEN_EXISTING, flags, 0
             )
         except OSError as exc:
             if exc.winerror != _SHARING_VIOLATION:
