@@ -143,7 +143,7 @@ class TranscriptWiring:
     def brief_items(self, project: ProjectFolders | None) -> Sequence[BriefItem]:
         """The newest sessions of a project, and what was said in them; none without one.
 
-        Who has them in a database stands in no project.
+        A user whose sessions lie in a database has no project.
         """
         from commonplace.journals.transcripts.newest import list_newest
 

@@ -39,7 +39,7 @@ class SessionState(Protocol):
 class SessionStore(Protocol):
     """What keeps the transcripts of one owner. Thread-safe; several processes may use one at once.
 
-    What is said to be kept or deleted is so on the disk. Raises of each: Denied, Unavailable.
+    What a method returns from is on the disk. Each raises: Denied, Unavailable.
     """
 
     def sessions(
@@ -86,13 +86,19 @@ class SessionStore(Protocol):
         ...
 
     def retain(self, before: str) -> list[SessionSummary]:
-        """Delete the sessions whose last message is older; those that were. See `is_time`."""
+        """Delete the sessions whose last message is older than a time; which. See `is_time`."""
         ...
 
     def take_back(self, client: str, session: str, *, messages: int, last_n: int) -> bool:
-        """Delete a session that has so many messages; whether it was there, and no longer.
+        """Delete a session that is as it was imported; whether it was, and so is deleted.
 
         The next copy or import keeps it again.
+
+        Args:
+            client: Whose session.
+            session: Its name.
+            messages: How many it had then.
+            last_n: The highest number that it had given then.
         """
         ...
 

@@ -289,7 +289,8 @@ class TranscriptStore:
     ) -> list[str]:
         """Give away what was deleted, then each session by client, name and year.
 
-        Its file goes when `take` returns, unless it has broken lines. Nobody else writes meanwhile.
+        Its file goes when `take` returns, unless it has broken lines. No other
+        process writes until the end.
         Returns the files that stay. Raises: as these, Denied, Unavailable.
         """
 
