@@ -341,7 +341,7 @@ def test_a_sign_in_begins_at_a_page_of_ours(world):
 def test_a_provider_that_is_away_or_slow_is_said(world, words_only):
     """Within the deadline; tokens of the server let in meanwhile, and a provider that is back does."""
     ann = world.stranger()
-    world.issuer_world.issuer._said, world.provider.is_down = None, True
+    world.issuer_world.issuer._described, world.provider.is_down = None, True
     world.issuer_world.now = 22.0
     refused(ann.get("/web/sign-in"), "does not answer. Try again in a moment.", 503)
     assert world.browser("ann").get("/web/").status_code == 200

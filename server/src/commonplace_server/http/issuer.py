@@ -78,7 +78,7 @@ class _Key(NamedTuple):
 
 
 class _Signed(NamedTuple):
-    """What a provider signed, for now and for whom it was shown by."""
+    """Claims that a provider signed for an audience, and that hold now."""
 
     claims: Mapping[str, Any]
     made: datetime
@@ -117,7 +117,7 @@ class Issuer:
         self._fetch = fetch
         self._monotonic = monotonic
         self._keys: dict[str, _Key] = {}
-        self._said: Mapping[str, Any] | None = None
+        self._described: Mapping[str, Any] | None = None
         self._asked_at: float | None = None
         self._until: dict[str, datetime] = {}
         self._fetching = threading.Lock()
@@ -140,8 +140,8 @@ class Issuer:
     def refresh(self, *, waits: bool = False) -> None:
         """Fetch the provider's keys; where that fails, those that are known stay.
 
-        Where another thread is at it, returns at once, so that a slow provider holds one alone;
-        waits: whether it waits for that one instead.
+        waits: Whether it waits for another thread that fetches them; else it returns at once, so
+        that a slow provider holds one thread alone.
         """
         if not self._fetching.acquire(blocking=waits):
             return
@@ -151,7 +151,7 @@ class Issuer:
                 return  # another thread has just done it
             self._asked_at = self._monotonic()
             said = self._describe()
-            self._said = said
+            self._described = said
             self._keys = _keys_in(self._fetch(said["jwks_uri"]))
         except CommonplaceError as exc:
             _log.error("The keys of %s cannot be read: %s", self.url, exc)
@@ -204,11 +204,11 @@ class Issuer:
 
     def describe(self) -> Mapping[str, Any]:
         """What the provider says of itself (OpenID Connect Discovery). Raises: Unavailable."""
-        if self._said is None:
+        if self._described is None:
             self.refresh(waits=True)
-        if self._said is None:
+        if self._described is None:
             raise Unavailable(f"{self.url} does not answer.", hint="Try again in a moment.")
-        return self._said
+        return self._described
 
     def knows(self, token_id: str, now: datetime) -> bool:
         """Whether a token that made this id is valid still."""
@@ -394,7 +394,7 @@ def fetch_json(
     Args:
         address: With https, or of this machine.
         form: Sent there by POST; None for GET.
-        authorization: Who sends it; empty for nobody in particular.
+        authorization: What the header of this name holds; empty for none.
 
     Raises:
         Denied: It refuses what was sent.

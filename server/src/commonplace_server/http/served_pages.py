@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from commonplace_server.tokens import ReadsTokens, Token
 
 PROVIDED_LASTS = timedelta(hours=8)
-"""How long a user of an identity provider is signed in at the pages: what they are there by then,
-they are asked again."""
+"""How long a user of an identity provider stays signed in at the pages: then the provider is asked
+again who they are."""
 
 
 class TokenEntrance:
@@ -99,7 +99,7 @@ class TokenEntrance:
         """Whether the token that let it in is valid still.
 
         Read now: a page that stays open asks each second, and is to end within that time. A user of
-        a provider stays until their time is over, or what users are let in by is set otherwise.
+        a provider stays until their time is over, or the settings that let users in change.
         """
         if visitor.until is not None:
             mark = None if self._provider is None else self._provider.mark

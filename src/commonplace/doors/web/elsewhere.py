@@ -28,9 +28,9 @@ BACK = "/signed-in"
 """Where a browser is sent, and where it comes back to, below where the pages begin."""
 
 _LASTS_S = 600
-"""How long a browser may take for it."""
+"""How long a browser may take to sign in."""
 _STRANGERS = "\0sign-in"
-"""Whose requests those are counted as that sign in: no owner's name."""
+"""The owner under whom all who sign in are counted: no user has such a name."""
 _OWN = frozenset({"none", "same-origin"})
 
 
@@ -62,8 +62,9 @@ class SignsInElsewhere(Protocol):
         ...
 
     async def finish(self, cookie: str, query: str) -> Visitor:
-        """The visitor whose browser comes back with its cookie; empty for none.
+        """The visitor whose browser comes back.
 
+        cookie: What `begin` gave this browser; empty where it has none.
         Raises: Denied, Unavailable.
         """
         ...
