@@ -1,4 +1,4 @@
-"""Which of several servers of an address is tried first: who led last; who was silent is last.
+"""The order in which servers of an address are tried: the last leader first, a silent one last.
 
 Never leaves one out.
 """

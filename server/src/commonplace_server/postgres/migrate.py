@@ -155,10 +155,10 @@ def _apply(conn: Connection, series: str, migration: Migration) -> bool:
 def _take_tables(conn: Connection, migration: Migration) -> None:
     """Lock all tables that a migration names, within half the time after which deadlocks are found.
 
-    A step that took them one after another, with work between, would let a server's own wait come
-    to that age meanwhile: the server's write would then be what the database gives up. So whoever
-    waits for one of these began after the first was taken, and the step has all of them, or has
-    given way, before the database looks.
+    A step that took them one after another, with work between, could stop a server for that long,
+    and the database would then give up the server's write. So every server that waits for a table
+    began to wait after the first was taken, and before the database looks for deadlocks the step
+    has all tables, or has given way.
     """
     conn.execute(statement(queries()["wait_shortly"]))
     if tables := _tables_named(conn, migration):

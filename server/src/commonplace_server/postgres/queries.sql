@@ -94,18 +94,18 @@ WHERE relkind IN ('r', 'p') AND relname ~ '^(cp|wb)_'
 ORDER BY 1;
 
 -- name: wait_shortly
--- Whoever saves or searches waits behind one who waits for a table of theirs. A statement's whole time is limited
--- too, since it may take several.
+-- All who save or search wait behind a step that waits for a table. A statement's whole time is limited too, since
+-- it may take several tables.
 SELECT set_config('lock_timeout', each.ms, true), set_config('statement_timeout', each.ms, true)
 FROM (SELECT greatest(least(500, setting::integer / 2), 1)::text AS ms
     FROM pg_catalog.pg_settings WHERE name = 'deadlock_timeout') AS each;
 
 -- name: take
--- All at once, before anything else is done: whoever uses one of them may want the next.
+-- All at once, before anything else is done: a transaction that uses one of them may want the next.
 LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE;
 
 -- name: take_time
--- What is done with them may take long.
+-- The step itself may take long.
 SET LOCAL statement_timeout = 0;
 
 -- name: longest_user
