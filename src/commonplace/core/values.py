@@ -154,7 +154,7 @@ class Drop(Struct, frozen=True):
 Change: TypeAlias = Put | Drop
 
 AreCurrent: TypeAlias = "Callable[[Any], Callable[[], Sequence[bool]]]"
-"""Asks by an index's own connection which changes still hold; reads one answer for each later."""
+"""Asks by an index's own connection which changes still hold; the function returned reads that."""
 
 
 class Since(Struct, frozen=True, kw_only=True):

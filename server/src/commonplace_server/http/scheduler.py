@@ -160,7 +160,7 @@ def has_due(shared: ProcessContext, owner: str, now: datetime) -> bool:
         return True
     if JOURNAL not in shared.journals_in_database(owner):
         return False
-    if days := int(shared.settings.transcripts.retain_days):
+    if days := shared.settings.transcripts.retain_days:
         before = time_of((now - timedelta(days=days)).timestamp())
         sessions = shared_of(shared).transcripts_of(owner, lambda: now).sessions(until=before)
         if any(each.last_at < before for each in sessions):

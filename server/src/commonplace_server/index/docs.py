@@ -129,9 +129,9 @@ def ask_changes(
     are_current: AreCurrent | None = None,
     lost: frozenset[str] = frozenset(),
 ) -> Callable[[], None]:
-    """Ask what `apply_changes` has to know; what it gives reads the answers, and files.
+    """Ask what `apply_changes` has to know; the function returned reads the answers, and files.
 
-    In a pipeline others ask in between, so that what is filed of many waits once.
+    In a pipeline others are asked before it is called, so that filing for many waits once.
     """
     last = {
         plain(each.doc.ref if isinstance(each, Put) else each.ref): each.doc

@@ -54,7 +54,7 @@ class OwnerTransaction:
         return self._conn.execute(query, {"user": self.user, **bound}, binary=True)
 
     def check(self, are_current: AreCurrent) -> Callable[[], Sequence[bool]]:
-        """Ask which changes still hold; what it gives reads the answer."""
+        """Ask which changes still hold; the function returned reads the answer."""
         return are_current(self._conn)
 
     def each(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -1,6 +1,6 @@
 """The wiring of memories in Postgres: one pool and one index for all users, and the worker.
 
-A user's words and vectors lie in that database too; the index of other journals has none of them.
+Words and vectors of what lies in that database lie there too; no index on a disk has any of them.
 """
 
 from __future__ import annotations

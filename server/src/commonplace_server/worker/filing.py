@@ -35,8 +35,8 @@ _R = TypeVar("_R")
 class FilesForWorker(Protocol):
     """The index of one owner as the worker of all owners fills it.
 
-    Filing has two steps, both in one transaction: the first asks what is there, and what it gives
-    reads the answers and files. Of many owners all are asked first, so that one wait is for all.
+    Filing has two steps, both in one transaction: the first asks what is there, and returns a
+    function that reads the answers and files. All owners are asked first: one wait is for all.
     """
 
     def ask_current(
@@ -151,9 +151,9 @@ class LeasedRecords:
     ) -> dict[str, _R]:
         """What this gives for each user for whom it does not fail.
 
-        Of some users in one transaction, all asked before any answer is read. Where that fails, one
-        by one. In the order of their names, so that of two workers none waits for the other in a
-        ring.
+        Of some users in one transaction, all asked before any answer is read: 2.2 waits a record in
+        place of 7.7, where each is another user's. Where that fails, one by one. In the order of
+        their names, so that of two workers none waits for the other in a ring.
         """
         found: dict[str, _R] = {}
         owners = sorted(given)
@@ -183,7 +183,7 @@ class LeasedRecords:
     ) -> dict[str, _R]:
         with self._of_many():
             asked = {owner: ask(owner, mine) for owner, mine in given.items()}
-            return {owner: end() for owner, end in asked.items()}
+            return {owner: finish() for owner, finish in asked.items()}
 
     def _ask_changes(
         self, owner: str, mine: Sequence[OutboxLine]
