@@ -79,7 +79,8 @@ def claim_home(settings: Settings, servers: Servers, *, instead: bool = False) -
     if not is_ours:
         raise Denied(
             f"{servers.name} at {{place}} is served beside the journals of another home,"
-            f" {served.place}: what users write into the journals here would be missing there.",
+            f" {served.place}: what the machine's own owner writes into the journals here would be"
+            " missing there.",
             place=servers.place,
             hint="Serve only what lies in the database, with --shared-only; or, if that home is"
             " gone for good, take its place with --claim.",
