@@ -18,8 +18,10 @@ from commonplace.core.errors import Conflict, NotFound, Unavailable
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.due_periods import bounds
 from commonplace.journals.timeline.entry import id_of, pack_id
+from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.journal import TimelineJournal
 from commonplace.journals.timeline.moving import move_timeline
+from commonplace.journals.timeline.retention import parse_retention
 from commonplace.timeline import Timeline
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.store.due_timelines import DueTimelines
@@ -162,6 +164,22 @@ def test_a_rollup_holds_no_connection_while_it_wants_another(servers, monkeypatc
     app.amend.delete(ref)
     assert "quokka" not in day_of(app)
     assert "harbour" in ask(app, "timeline_rollup", period="yearly", at="2026").text
+
+
+def test_retention_holds_no_connection_while_it_wants_another(servers, monkeypatch, clock):
+    """What an entry replaced that grew old does not hold again, on whichever server."""
+    monkeypatch.setattr(memories, "Postgres", partial(Postgres, most=1))
+    app = servers("one")
+    service = app.timeline.service()
+    plan = service.add("The quokka ships.", at=clock() + timedelta(days=30)).entry
+    service.add("The quokka stays at home.", at=clock(), supersedes=plan.ref)
+    deleted = 0
+    for _ in range(3):
+        clock.advance(8 * 86_400)
+        done = apply_retention(app.timeline.rollups, parse_retention("raw=2d"))
+        deleted += done.deleted.get("raw", 0)
+    assert deleted == 1
+    assert plan.ref in app.timeline.journal.replaced.read()
 
 
 def test_what_expires_on_one_is_shown_by_no_other(one, two, clock, admin):

@@ -100,12 +100,6 @@ def apply_retention(
     return done
 
 
-def _replaced_by(covered: Sequence[_Past]) -> dict[str, float]:
-    """When each entry that these replaced was replaced, by its ref."""
-    links = ((x.metadata.get(SUPERSEDES), x) for x in covered)
-    return {ref: micros(x.at) / 1e6 for ref, x in links if isinstance(ref, str) and ref}
-
-
 class _Run:
     """One pass over the entries of a level and a status whose time is past."""
 
@@ -121,6 +115,7 @@ class _Run:
         """How many were archived or deleted, and how many must stay since nothing covers them."""
         gone = kept = 0
         after, after_seq = "", 0
+        noted: dict[str, float] = {}
         while True:
             with self._journal.database.writing() as conn:
                 asked = {"level": self._level, "status": self._status, "limit": _AT_ONCE}
@@ -131,8 +126,16 @@ class _Run:
                 past = [_past(row) for row in rows]
                 free = [x for x in past if x.metadata.get("pinned") is not True]
                 covered = [x for x in free if self._is_covered(conn, x)]
-                if not self._dry_run:
+                former = self._replaced_by(covered)
+                is_noted = former.items() <= noted.items()
+                if is_noted and not self._dry_run:
                     self._expire_covered(conn, covered)
+            if not is_noted and (book := self._journal.replaced) is not None:
+                # Noted before they go: what they replaced does not hold again because they grew
+                # old. In another store, so outside of the transaction; see `without_replaced`.
+                book.keep_all(former)
+                noted |= former
+                continue
             gone += sum(bool(x.content) for x in covered)
             kept += len(free) - len(covered)
             if len(rows) < _AT_ONCE:
@@ -192,17 +195,21 @@ class _Run:
         is_whole = kept == rollup.hash and bool(rollup.content)
         return dirty is None and is_whole and figures.entries > 0
 
+    def _replaced_by(self, covered: Sequence[_Past]) -> dict[str, float]:
+        """When each entry that these replaced was replaced, by its ref, if these are to go."""
+        if self._dry_run or self._status == "active" or self._journal.replaced is None:
+            return {}
+        links = ((x.metadata.get(SUPERSEDES), x) for x in covered)
+        return {ref: micros(x.at) / 1e6 for ref, x in links if isinstance(ref, str) and ref}
+
     def _expire_covered(self, conn: TimelineRows, covered: Sequence[_Past]) -> None:
-        now, book = render_time(self._journal.clock()), self._journal.replaced
         if self._status == "active":
+            now = render_time(self._journal.clock())
             for each in covered:
                 values = {"seq": each.seq, "status": "archived", "now": now}
                 conn.run("set_status", values)
                 note_change(conn, each.seq)
             return
-        if book is not None and (former := _replaced_by(covered)):
-            # Noted before they go: what they replaced does not hold again because they grew old.
-            book.keep_all(former)
         for each in covered:
             conn.run("drop", {"seq": each.seq})
             if each.content:
