@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from commonplace.doors.setup.clients import CLIENTS, RUN_BY_UV, SERVER, own_variables
+from commonplace.doors.setup.clients import CLIENTS, RUN_BY_UV, SERVER, variables_of_clients
 from commonplace.doors.setup.hooks import render_plugin_hooks
 from commonplace.doors.setup.packaged import list_skills
 
@@ -49,7 +49,7 @@ def render_plugins(facts: ProjectFacts) -> dict[str, str]:
         },
         "codex": {
             ".codex-plugin/plugin.json": {**about, **_codex_paths(facts)},
-            ".mcp.json": {"mcpServers": {SERVER: {**server, "env_vars": own_variables()}}},
+            ".mcp.json": {"mcpServers": {SERVER: {**server, "env_vars": variables_of_clients()}}},
             "hooks/hooks.json": render_plugin_hooks("codex"),
         },
         "gemini": {

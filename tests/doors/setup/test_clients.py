@@ -15,7 +15,12 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.doors.cli import main
-from commonplace.doors.setup.clients import CLIENTS, Machine, own_command
+from commonplace.doors.setup.clients import (
+    CLIENTS,
+    Machine,
+    own_command,
+    variables_of_clients,
+)
 from commonplace.doors.setup.file_changes import plan_setup, write_change
 from commonplace.doors.setup.files import list_files
 from commonplace.doors.setup.hooks import is_ours, render_hook
@@ -156,6 +161,17 @@ def test_a_client_that_drops_variables_is_told_which_to_hand_on(name, machine):
         ["JOURNAL_PATH"] if name == "codex" else []
     )
     assert set_up(name, machine) == (None, None)
+
+
+def test_a_client_hands_on_no_secret_of_a_server(machine):
+    """Nor what else a server of many users, its worker or its migrations alone read."""
+    named = variables_of_clients()
+    other = {"COMMONPLACE_DATABASE_ADMIN_URL", "COMMONPLACE_DATABASE_WORKER_URL"}
+    assert [x for x in named if "_SERVE_" in x or x in other] == ["COMMONPLACE_SERVE_ADDRESS"]
+    assert "COMMONPLACE_DATABASE_URL" in named
+    here = replace(machine, environ=dict.fromkeys(("COMMONPLACE_SERVE_CLIENT_SECRET", *other), "x"))
+    set_up("codex", here)
+    assert entry("codex", here) == wanted("codex")
 
 
 @pytest.mark.parametrize("name", CLIENTS)

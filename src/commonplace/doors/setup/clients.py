@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _FOLDER_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "APPDATA", "LOCALAPPDATA")
+_OF_LINKS = frozenset({"COMMONPLACE_SERVE_ADDRESS"})
+_OF_OTHER_ROLES = frozenset({"database.worker_url", "database.admin_url"})
 
 SERVER = "commonplace"
 """Our usual name among a client's servers, and that of our plugins."""
@@ -95,7 +97,7 @@ class Client(Struct, frozen=True, kw_only=True):
         if self.is_one_list:
             return {**self.extra, "command": list(command)}
         entry = {**self.extra, "command": command[0], "args": list(command[1:])}
-        named = [name for name in own_variables() if environ.get(name)] if self.variables else []
+        named = [x for x in variables_of_clients() if environ.get(x)] if self.variables else []
         return {**entry, self.variables: named} if named else entry
 
     def is_ours(self, entry: object) -> bool:
@@ -123,8 +125,19 @@ def _program(word: str) -> str:
 
 
 def own_variables() -> list[str]:
-    """The names of all variables that decide how the server works."""
+    """The names of all variables that decide how Commonplace works."""
     return sorted({*_FOLDER_VARIABLES, *(setting.env for setting in SETTINGS)})
+
+
+def variables_of_clients() -> list[str]:
+    """Those that decide how the server works that a client starts.
+
+    Never those of a server of many users, its worker or its migrations: some hold secrets, and a
+    client starts none of them.
+    """
+    left_out = {x.env for x in SETTINGS if x.key.startswith("serve.")} - _OF_LINKS
+    left_out |= {x.env for x in SETTINGS if x.key in _OF_OTHER_ROLES}
+    return [name for name in own_variables() if name not in left_out]
 
 
 def own_command(argv0: str, executable: str) -> list[str]:
