@@ -360,6 +360,16 @@ def test_a_mistyped_owner_is_refused_and_leaves_nothing(written):
     assert sorted(os.listdir(users)) == before
 
 
+@pytest.mark.parametrize("words", [["memory", "list"], ["todo"], ["memory", "search", "fern"]])
+def test_the_name_of_another_owner_is_read_alike_by_every_command(written, words):
+    """However its accents are written; what is the name of nobody is said to be that."""
+    ok("memory", "save", "todo", "Water the fern", "--owner", "Jos\u00e9")
+    assert "Water the fern" in ok(*words, "--owner", "Jose\u0301")
+    for name, why in (("a\tb", "holds a control character"), ("x" * 200, "An owner of 200")):
+        refused = run(*words, "--owner", name)
+        assert (refused.exit_code, why in refused.stderr) == (2, True), refused.stderr
+
+
 def test_an_import_brings_a_space_no_journal_of_one_persons(written):
     """Nothing of such an export is written; without those journals it is imported."""
     ok("export", written / "out")

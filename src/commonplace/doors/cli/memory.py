@@ -14,6 +14,7 @@ import click
 
 from commonplace.app.wiring.memory.wiring import check_known
 from commonplace.core.errors import Invalid
+from commonplace.core.owner_folders import parse_owner
 from commonplace.core.refs import look_up
 from commonplace.core.spaces import check_has_journal
 from commonplace.core.values import Answer, Filter
@@ -95,7 +96,7 @@ def _service(app: App, user: str | None, *, may_be_new: bool = False) -> Iterato
 
 
 def _is_others(user: str | None) -> bool:
-    return user not in {None, settings().owner}
+    return user is not None and parse_owner(user) != settings().owner
 
 
 def _records(kind: str) -> Filter:

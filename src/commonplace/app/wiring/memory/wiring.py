@@ -171,8 +171,9 @@ def memories_of(shared: ProcessContext) -> Memories:
 def check_known(shared: ProcessContext, owner: str) -> None:
     """Refuse the name of a user of whom nothing is kept, which may be a slip.
 
-    Raises: NotFound, Unavailable.
+    Raises: Invalid, NotFound, Unavailable.
     """
+    owner = parse_owner(owner)
     if memories_of(shared).is_known(owner):
         return
     known = list_owners(shared.settings.home / "users")
