@@ -214,10 +214,14 @@ def test_whom_no_page_is_for_is_told_why(world):
     ]:
         world.provider.answers = {"scope": scope}
         refused(world.signs_in(world.stranger()), words)
-    world.provider.answers = {"scope": "openid read"}
-    ann = world.stranger()
-    assert world.signs_in(ann).status_code == 200
-    assert "Nothing can be changed from here." in ann.get("/web/").text
+    for scope in (["openid"], ["write", 7, None], {"read": True}, 7, True):
+        world.provider.answers = {"scope": scope}
+        refused(world.signs_in(world.stranger()), "gave this server no right to read")
+    for scope in ("openid read", ["openid", "read"]):
+        world.provider.answers = {"scope": scope}
+        ann = world.stranger()
+        assert world.signs_in(ann).status_code == 200
+        assert "Nothing can be changed from here." in ann.get("/web/").text
     for answers in ({"id_token": None}, {"id_token": ["x"]}, {"id_token": "a.b.c"}):
         world.provider.answers = answers
         refused(world.signs_in(world.stranger()), "did not say who you are")
@@ -362,7 +366,7 @@ def test_a_provider_that_is_away_or_slow_is_said(world, words_only):
 
 def test_a_provider_says_where_to_sign_in_or_nobody_does(world):
     """At an address with https, of a page that it has."""
-    for place in (None, 7, "http://id.example.org/", "javascript:alert(1)"):
+    for place in (None, 7, "http://id.example.org/", "javascript:alert(1)", "https://[id/"):
         world.provider.says["authorization_endpoint"] = place
         world.issuer_world.now += 11.0
         world.issuer_world.issuer.refresh()
@@ -441,6 +445,20 @@ def test_other_settings_sign_out_who_came_by_the_former(world):
     assert not entrance.still_admits(visitor)
 
 
+def test_a_server_that_changes_nothing_any_more_lets_no_former_visit_change_it(world):
+    """Visits outlive a server where a database keeps them; who may only read stays."""
+    ann, bob = world.stranger(), world.browser("bob")
+    world.signs_in(ann)
+    world.provider.answers = {"scope": "openid read"}
+    eve = world.stranger()
+    world.signs_in(eve, sub="eve")
+    world.pages._entrance._may_write = False
+    for browser in (ann, bob):
+        page = browser.get("/web/")
+        assert (page.status_code, "You are signed out: " in words_of(page)) == (401, True)
+    assert eve.get("/web/").status_code == 200
+
+
 def test_who_signs_out_is_out(world):
     """And the page does not say that something else ended."""
     ann = world.stranger()
@@ -462,4 +480,21 @@ def test_over_https_no_other_host_of_the_domain_sets_the_cookie(words_only):
     assert cookie.startswith("__Host-commonplace-sign-in=")
     for word in ("HttpOnly", "Max-Age=600", "Path=/", "SameSite=lax", "Secure"):
         assert word in cookie.split("; "), cookie
+    world.apps.close()
+
+
+def test_over_https_a_visit_is_kept_to_it(words_only):
+    """Also where the proxy says nothing of TLS: the browser came back to an address with https."""
+    world = ProvidedWorld(address="https://memory.example.org")
+    ann = world.stranger()
+    begun = ann.get("/web/sign-in")
+    shown = begun.headers["set-cookie"].partition(";")[0]
+    said = world.provider.lets_in(begun.headers["location"])
+    answer = ann.get("/web/signed-in", params=said, headers={"cookie": shown})
+    assert answer.status_code == 200, answer.text
+    cookies = [x.split("; ") for x in answer.headers.get_list("set-cookie")]
+    assert {x[0].partition("=")[0]: "Secure" in x for x in cookies} == {
+        "commonplace-8900": True,
+        "__Host-commonplace-sign-in": True,
+    }
     world.apps.close()

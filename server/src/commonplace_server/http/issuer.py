@@ -171,7 +171,8 @@ class Issuer:
         signed = self._signed(text, self._audience)
         if signed is None:
             return None
-        token = self._token(signed, _scopes(signed.claims), space)
+        named = signed.claims.get("scope", signed.claims.get("scp"))
+        token = self._token(signed, scopes_in(named), space)
         self._note(token.id, signed.until)
         return token
 
@@ -350,9 +351,8 @@ def _header(text: str) -> Mapping[str, Any] | None:
     return header if is_plain else None
 
 
-def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
-    """The scopes of a token, as a text with spaces between (RFC 9068) or as a list."""
-    given = claims.get("scope", claims.get("scp", ""))
+def scopes_in(given: object) -> frozenset[str]:
+    """The scopes that a provider names, as a text with spaces between (RFC 9068) or as a list."""
     if isinstance(given, str):
         return frozenset(given.split())
     return (
@@ -433,7 +433,10 @@ def fetch_json(
 
 def check_safe(address: str) -> None:
     """Refuse an address without https that is not one of this machine. Raises: Unavailable."""
-    parts = urllib.parse.urlsplit(address)
+    try:
+        parts = urllib.parse.urlsplit(address)
+    except ValueError as exc:
+        raise Unavailable(f"{opening(address, 100)!r} is no address.") from exc
     is_here = parts.scheme == "http" and parts.hostname in LOOPBACK_NAMES
     if parts.scheme != "https" and not is_here:
         raise Unavailable(f"{opening(address, 100)!r} is no address with https.")

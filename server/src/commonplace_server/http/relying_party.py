@@ -23,7 +23,7 @@ from commonplace.core.errors import Denied, Unavailable
 from commonplace.core.fence import visible_line
 from commonplace.core.text import opening
 from commonplace.doors.web.elsewhere import BACK, Begun
-from commonplace_server.http.issuer import check_safe
+from commonplace_server.http.issuer import check_safe, scopes_in
 from commonplace_server.scope import space_in
 from commonplace_server.tokens import ADMIN, SCOPES
 
@@ -149,7 +149,7 @@ class RelyingParty:
         answer = self._exchange(code, cookie)
         text, granted = answer.get("id_token"), answer.get("scope")
         # What is not said is what was asked for (RFC 6749).
-        scopes = granted.split() if isinstance(granted, str) else [*SCOPES]
+        scopes = frozenset(SCOPES) if granted is None else scopes_in(granted)
         if "read" not in scopes:
             raise Denied(
                 f"{self.host} gave this server no right to read.",

@@ -100,7 +100,10 @@ class TokenEntrance:
 
         Read now: a page that stays open asks each second, and is to end within that time. A user of
         a provider stays until their time is over, or the settings that let users in change.
+        A database may keep a visit from a time when its user could write; it ends too.
         """
+        if visitor.may_write and not self._may_write:
+            return False
         if visitor.until is not None:
             mark = None if self._provider is None else self._provider.mark
             is_set = mark is not None and visitor.token_id.startswith(mark)

@@ -519,9 +519,12 @@ class WebApplication:
             return self._show_entrance(403, why, query)
         # To that page alone, whatever it is asked: no address of others is gone to from here.
         place = f"{self._prefix}{CONSENT}?{query}" if query else self.url("home")
-        return await self._let_in(request, visitor, RedirectResponse(place, status_code=303))
+        redirect = RedirectResponse(place, status_code=303)
+        return await self._let_in(request, visitor, redirect, request.url.scheme)
 
-    async def _let_in(self, request: Request, visitor: Visitor, response: Response) -> Response:
+    async def _let_in(
+        self, request: Request, visitor: Visitor, response: Response, scheme: str
+    ) -> Response:
         """Know a visitor by a cookie from now on, which the answer gives its browser."""
         response.set_cookie(
             _cookie_name(request),
@@ -529,14 +532,14 @@ class WebApplication:
             path=f"{self._prefix}/",
             httponly=True,
             samesite="strict",
-            secure=is_over_tls(request.url.scheme, request.headers),
+            secure=is_over_tls(scheme, request.headers),
         )
         return response
 
-    async def _welcome(self, request: Request, visitor: Visitor) -> Response:
-        """Let in a browser that another site has sent back."""
+    async def _welcome(self, request: Request, visitor: Visitor, scheme: str) -> Response:
+        """Let in a browser that another site has sent back by this scheme."""
         page = WebPage(template="signed_in.html", title="Commonplace")
-        response = await self._let_in(request, visitor, self._page(page, None))
+        response = await self._let_in(request, visitor, self._page(page, None), scheme)
         # It shows no cookie where another site sends it: it goes on by itself.
         response.headers["Refresh"] = f"0; url={self.url('home')}"
         return response

@@ -78,7 +78,7 @@ class Elsewhere:
         path: Where the pages begin.
         rates: Counts all who sign in as one.
         refuse: The page that lets in, with why it did not, and the query of another try.
-        welcome: Lets a visitor's browser in.
+        welcome: Lets a visitor's browser in that came by this scheme, whatever a proxy says.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Elsewhere:
         path: str,
         rates: Rates,
         refuse: Callable[[CommonplaceError | RateLimitExceeded | None, str], Response],
-        welcome: Callable[[Request, Visitor], Awaitable[Response]],
+        welcome: Callable[[Request, Visitor, str], Awaitable[Response]],
     ) -> None:
         self.host = place.host
         self._place = place
@@ -128,11 +128,10 @@ class Elsewhere:
         name = self._cookie(request)
         try:
             with self._rates.call(_STRANGERS):
-                cookie = request.cookies.get(name, "")
-                visitor = await self._place.finish(cookie, request.url.query)
+                visitor = await self._place.finish(request.cookies.get(name, ""), request.url.query)
         except (CommonplaceError, RateLimitExceeded) as exc:
             return self._refuse(exc, "")
-        response = await self._welcome(request, visitor)
+        response = await self._welcome(request, visitor, "https" if self._is_safe else "http")
         response.delete_cookie(
             name, path=self._cookie_path, httponly=True, samesite="lax", secure=self._is_safe
         )
