@@ -108,7 +108,9 @@ def list_years(folder: str) -> Iterator[tuple[str, str, os.DirEntry[str]]]:
 def find_year(folder: str, client: str, session: str) -> str:
     """The folder that a session's file lies in, the first of several; empty for none."""
     years = (year for owner, year, _ in list_years(folder) if owner == client)
-    return next((x for x in years if read_size(path_of(folder, client, x, session))), "")
+    return next(
+        (x for x in years if read_size(path_of(folder, client, x, session)) is not None), ""
+    )
 
 
 def list_files(folder: str) -> Iterator[FoundFile]:
@@ -170,11 +172,10 @@ def read_messages(path: str, rows: list[LineRow]) -> list[Message] | None:
     return None if wrong else [x for x in messages if x]
 
 
-def list_open(folder: str, paths: list[str]) -> list[str]:
-    """Those of these paths, and of all folders and files of messages, that others may read."""
-    found = [x.path for *_, x in list_years(folder)]
-    found += [path_of(folder, x.client, x.year, x.session) for x in list_files(folder)]
-    every = [*paths, *found]
+def list_open(folder: str, paths: list[str], found: list[FoundFile]) -> list[str]:
+    """Those of these paths, of all folders and of these files of messages that others may read."""
+    folders = [x.path for *_, x in list_years(folder)]
+    every = [*paths, *folders, *(path_of(folder, x.client, x.year, x.session) for x in found)]
     return [x for x in every if os.path.exists(x) and os.stat(x).st_mode & 0o077]
 
 

@@ -399,7 +399,7 @@ class TranscriptStore:
             if x.year != known.get((x.client, x.session), (x.year,))[0]
         ]
         paths = [self.folder, self._path, self._tombstones]
-        open_paths = files.list_open(self.folder, paths)
+        open_paths = files.list_open(self.folder, paths, found)
         return files.StoreState(len(known), broken, unread, twice, open_paths)
 
     def remake_catalog(self) -> None:
