@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 _WANTED = ("read-write", "primary")
 """Of these one server alone leads; other addresses keep the order that they give."""
 
+_LED, _UNKNOWN, _SILENT = range(3)
 _ranks: dict[tuple[str, str, str], int] = {}
-"""Those that led last (-1) and those that were silent (1), by host, address and port."""
+"""How each server answered last, by host, address and port; the lowest is tried first."""
 
 _noting = threading.Lock()
 
@@ -38,14 +39,14 @@ def connect_to_leader(conninfo: str, connect: Callable[[str], _Made]) -> _Made:
     if not each:
         return connect(conninfo)
     said: list[psycopg.OperationalError] = []
-    for host in sorted(each, key=lambda x: _ranks.get(x, 0)):
+    for host in sorted(each, key=lambda x: _ranks.get(x, _UNKNOWN)):
         try:
             made = connect(_only(conninfo, host))
         except psycopg.OperationalError as exc:
-            _note(host, 1 if isinstance(exc, ConnectionTimeout) else 0)
+            _note(host, _SILENT if isinstance(exc, ConnectionTimeout) else _UNKNOWN)
             said.append(exc)
         else:
-            _note(host, -1)
+            _note(host, _LED)
             return made
     raise type(said[-1])("\n".join(map(str, said)))
 

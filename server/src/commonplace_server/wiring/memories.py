@@ -167,8 +167,8 @@ class PostgresMemories:
     def with_journals(self, context: OwnerContext) -> tuple[Finder, Searched]:
         """What finds this owner's memory and all other journals as one."""
         mine = self.of_owner(context)
-        journals = self._shared.journals_in_database(context.settings.owner)
-        index = MergedIndex(context.index, mine.index, journals=journals)
+        theirs = self._shared.journals_in_database(context.settings.owner)
+        index = MergedIndex(context.index, mine.index, journals=theirs)
         return context.finder_over(index, MergedFiling(context.filing, mine.filing)), index
 
     def alone(
