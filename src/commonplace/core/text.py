@@ -72,6 +72,11 @@ def well_formed(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
+def storable(text: str) -> str:
+    """The text as every store can hold it: NUL and lone surrogates become U+FFFD."""
+    return well_formed(text).replace("\0", "\ufffd")
+
+
 def text_hash(text: str) -> str:
     """The text's identity for derived data: the first 16 hex digits of its sha256."""
     return sha256_hex(well_formed(text).encode())[:16]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from commonplace.core.errors import Conflict, Lost, NotFound
+from commonplace.core.text import storable
 from commonplace.journals.chronicle.event import (
     EVERYTHING,
     JOURNAL,
@@ -31,7 +32,6 @@ from commonplace.journals.chronicle.event import (
     relinked,
     render_tags,
     stamp_of,
-    storable,
     successors_among,
     written_apart,
 )

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Conflict, Lost, NotFound
 from commonplace.core.redact import Screen
-from commonplace.core.text import opening, well_formed
+from commonplace.core.text import opening, storable, well_formed
 from commonplace.core.values import Interval
 from commonplace.journals.private.copied import key_of_copy, updated_text
 from commonplace.journals.private.format import (
@@ -431,7 +431,7 @@ class PrivatePostgres:
 def _row_of(note: PrivateNote, zone: tzinfo) -> EntryRow:
     """What is written of a note."""
     raw = decode(note.content)
-    body = well_formed(raw).replace("\0", "\ufffd")
+    body = storable(raw)
     more = {
         **({"changed": note.changed.isoformat()} if note.changed else {}),
         **({"project": note.project} if note.project else {}),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Conflict
 from commonplace.core.refs import short_number, short_ref
-from commonplace.core.text import well_formed
+from commonplace.core.text import storable, well_formed
 from commonplace.journals.transcripts.exchanges import Turn, exchange_of, in_exchanges, said_by
 from commonplace.journals.transcripts.files import LAST
 from commonplace.journals.transcripts.message import (
@@ -102,7 +102,7 @@ class TranscriptsPostgres:
         self, *, since: str = "", until: str = "9999", client: str = ""
     ) -> list[SessionSummary]:
         """The sessions with a message in [since, until); see the port."""
-        found = self._all("sessions", since=since, until=until, client=_storable(client))
+        found = self._all("sessions", since=since, until=until, client=storable(client))
         return [SessionSummary(*x) for x in found]
 
     def list_names(self) -> list[tuple[str, str]]:
@@ -144,12 +144,12 @@ class TranscriptsPostgres:
 
     def get_kept(self, identities: Sequence[str]) -> list[KeptMessage]:
         """The messages with just these ids that say something, in no order."""
-        return self._kept("that_say", ids=Texts(map(_storable, identities)))
+        return self._kept("that_say", ids=Texts(map(storable, identities)))
 
     def get_exchanges(self, identities: Sequence[str]) -> list[KeptMessage]:
         """The messages of all exchanges filed under these ids, session by session."""
         places = [(x[0], int(x[2])) for each in identities if (x := each.rpartition("#"))[1]]
-        sessions = Texts([_storable(session) for session, _ in places])
+        sessions = Texts([storable(session) for session, _ in places])
         return self._kept("of_exchanges", sessions=sessions, turns=[n for _, n in places])
 
     def list_kept(self) -> Iterator[KeptMessage]:
@@ -356,7 +356,7 @@ class TranscriptsPostgres:
             self._rows.ask(conn, "regroup", session=session, **asked)
 
     def _put_session(self, conn: Connection, client: str, session: str, state: SessionRow) -> None:
-        texts = {"cwd": _storable(state.cwd), "branch": _storable(state.branch)}
+        texts = {"cwd": storable(state.cwd), "branch": storable(state.branch)}
         asked = {**state._asdict(), **texts, "client": client, "name": session}
         self._rows.ask(conn, "put_session", **asked)
 
@@ -450,9 +450,9 @@ def _row_of(client: str, session: str, message: Message) -> dict[str, object]:
     message = parse_line(line) or message  # as a file would have it
     whole = {name: getattr(message, name) for name in ("text", "cwd", "tools")}
     kept = {
-        "text": _storable(message.text),
-        "cwd": _storable(message.cwd),
-        "tools": tuple(map(_storable, message.tools)),
+        "text": storable(message.text),
+        "cwd": storable(message.cwd),
+        "tools": tuple(map(storable, message.tools)),
     }
     rest = {
         "id": message.id,
@@ -499,8 +499,3 @@ def _message_key(client: str, message_id: str) -> str:
 
 def _session_key(client: str, session: str) -> str:
     return sha256_hex(f"session\0{client}\0{session}".encode())
-
-
-def _storable(text: str) -> str:
-    """A text as Postgres can hold it."""
-    return well_formed(text).replace("\0", "\ufffd")

@@ -16,7 +16,7 @@ from commonplace.core.clock import local_date, render_date
 from commonplace.core.digest import blake2b_hex
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible_line
-from commonplace.core.text import opening, well_formed
+from commonplace.core.text import opening, storable, well_formed
 from commonplace.core.values import Doc, superseding_tags
 from commonplace.journals.chronicle.go_format import render_go_json
 from commonplace.journals.chronicle.times import from_instant, to_instant
@@ -269,11 +269,6 @@ def relinked(later: Event, link: str, gone: Event) -> tuple[str, ...]:
 
 def _is_link(tag: str) -> bool:
     return tag.startswith(SUPERSEDES) and len(tag) > len(SUPERSEDES)
-
-
-def storable(text: str) -> str:
-    """The text as every generation can hold it: NUL and lone surrogates become U+FFFD."""
-    return well_formed(text).replace("\0", "\ufffd")
 
 
 def checked_message(message: str) -> str:

@@ -10,7 +10,8 @@ import uuid
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.journals.chronicle.event import JOURNAL, EventDraft, storable
+from commonplace.core.text import storable
+from commonplace.journals.chronicle.event import JOURNAL, EventDraft
 from commonplace.journals.chronicle.times import SECOND_NS
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from commonplace.core.ids import key_id
 from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.redact import Screen
 from commonplace.core.spaces import author_at_work
-from commonplace.core.text import opening
+from commonplace.core.text import opening, storable
 from commonplace.db.sqlite import BUSY_S
 from commonplace.journals.chronicle.database import ChronicleDatabase
 from commonplace.journals.chronicle.event import (
@@ -45,7 +45,6 @@ from commonplace.journals.chronicle.event import (
     own_tags,
     parse_event_id,
     parse_tag_filter,
-    storable,
 )
 from commonplace.journals.chronicle.examined_stamps import ExaminedStamps
 from commonplace.journals.chronicle.times import SECOND_NS, to_instant

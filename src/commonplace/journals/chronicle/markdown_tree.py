@@ -35,6 +35,7 @@ from commonplace.core.plain_files import (
     take_lock,
 )
 from commonplace.core.plain_yaml import parse_yaml, render_yaml
+from commonplace.core.text import storable
 from commonplace.db.sqlite import BUSY_S
 from commonplace.journals.chronicle.entry_stamps import (
     TICK_NS,
@@ -53,7 +54,6 @@ from commonplace.journals.chronicle.event import (
     held_of,
     links_to,
     relinked,
-    storable,
     successors_among,
     written_apart,
 )

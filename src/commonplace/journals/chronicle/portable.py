@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.errors import Invalid
 from commonplace.core.import_notes import NOT_NOTED
 from commonplace.core.portable import PortableItem
+from commonplace.core.text import storable
 from commonplace.journals.chronicle.event import (
     JOURNAL,
     LONGEST_MESSAGE,
@@ -20,7 +21,6 @@ from commonplace.journals.chronicle.event import (
     Event,
     EventDraft,
     parse_event_id,
-    storable,
 )
 from commonplace.journals.chronicle.import_ids import add_noted
 from commonplace.journals.chronicle.times import to_instant

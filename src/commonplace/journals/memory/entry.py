@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import local_date, render_date, within_calendar
 from commonplace.core.errors import Conflict, Invalid, NotFound
-from commonplace.core.text import nearest, opening, text_hash, well_formed
+from commonplace.core.text import nearest, opening, storable, text_hash, well_formed
 from commonplace.core.values import Doc, Drop, Put, superseding_tags
 from commonplace.journals.memory.records import (
     JOURNAL,
@@ -298,7 +298,7 @@ def _parsed_text(name: str, value: Any, *, most: int, may_be_blank: bool = False
             hint=f"Use at most {most:,} bytes of UTF-8.",
         )
     # What some database cannot hold is shown as the sign for it in every one.
-    return well_formed(value).replace("\0", "\ufffd")
+    return storable(value)
 
 
 def render_flags(flags: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.fence import shows_nothing
 from commonplace.core.rollups import without_labels
 from commonplace.core.spaces import author_at_work
-from commonplace.core.text import json_kind, nearest, opening, well_formed
+from commonplace.core.text import json_kind, nearest, opening, storable, well_formed
 from commonplace.core.values import Doc, Interval, superseding_tags
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ def parse_content(text: str) -> str:
         raise Invalid(
             f"Invalid content: {len(text):,} characters.", hint="Use at most 1 MB an entry."
         )
-    return well_formed(text).replace("\0", "\ufffd")
+    return storable(text)
 
 
 _METADATA = json.JSONEncoder(ensure_ascii=False, sort_keys=True, allow_nan=False)

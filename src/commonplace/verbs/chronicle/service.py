@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.errors import CommonplaceError, Invalid
-from commonplace.core.text import opening
+from commonplace.core.text import opening, storable
 from commonplace.core.values import Answer, Interval, Put
 from commonplace.core.when.phrases import parse_when
 from commonplace.verbs.amend import look_up_former
@@ -247,8 +247,6 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
 
     def _remember(self, activity: str, context: str) -> Answer:
         """Log what was just done with tags of our choice, once within ten minutes."""
-        from commonplace.journals.chronicle.event import storable
-
         if not activity.strip():
             raise Invalid("Invalid activity: it is empty.", hint="Say what was done.")
         # As it is going to be read back.
