@@ -24,6 +24,9 @@ SHAPE = jsonschema.Draft202012Validator(
     format_checker=jsonschema.FormatChecker(),
 )
 
+LATELY = r"(?:just now|\d+ minutes? ago)"
+"""The age of what a test wrote itself, on a machine that may be busy."""
+
 
 def run(*words, **more):
     """Call the command line in this process; no log file stays open behind it."""

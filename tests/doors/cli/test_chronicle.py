@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.doors.terminal import facts, on_terminal, one_terminal, run
+from tests.doors.terminal import LATELY, facts, on_terminal, one_terminal, run
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
 NOON = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
@@ -236,7 +236,7 @@ def test_when_was_the_last():
     done = run("when", "last", "deploy")
     assert done.exit_code == 0
     first, second, *_ = done.stdout.splitlines()
-    assert "  just now  chronicle:" in first
+    assert re.search(rf"  {LATELY}  chronicle:", first)
     assert first.endswith("  Deployed the api to the new cluster in the end")
     assert re.match(r"2026-10-20 09:00  (about )?\d+ \w+ ago  chronicle:", second)
     assert facts("open", "2")["at"] == "2026-10-20T09:00:00+00:00"

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
-from tests.doors.terminal import facts, on_screen, on_terminal, run, write
+from tests.doors.terminal import LATELY, facts, on_screen, on_terminal, run, write
 
 from commonplace.doors.cli.terminal_width import cells
+
+
+def without_ages(shown):
+    """What was shown, less how old its entries were then."""
+    return re.sub(f"{LATELY} *", "", shown)
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +38,7 @@ def test_it_shows_what_is_open_and_what_was_last(written):
     heads = [line for line in lines if line and not line.startswith(" ")]
     assert heads[1:] == ["Open", "Last in project", "Last", "Waiting", "Next"]
     todo, thought, done = written
-    assert [line.split()[0] for line in lines if "just now" in line] == [todo, done, thought]
+    assert [line.split()[0] for line in lines if re.search(LATELY, line)] == [todo, done, thought]
     assert [facts("open", number)["ref"] for number in "123"] == [todo, done, thought]
 
 
@@ -105,17 +111,18 @@ def test_a_new_home_begins_with_a_first_entry():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")
-def test_the_command_alone_is_today_on_a_terminal(written):
-    """With code 0 and short lines; to a pipe it shows the help, as ever."""
-    code, _, shown = on_terminal(out=None)
-    assert code == 0
-    assert shown == on_terminal("today", out=None)[2]
-    lines = shown.replace("\r\n", "\n").splitlines()
-    assert "  1  just now         memory     renew the certificate" in lines
+def test_the_command_alone_is_today(written):
+    """With code 0: on a terminal as short lines with numbers, to a pipe with refs and no colours."""
+    code, _, shown = on_terminal(out=None, env={"NO_COLOR": ""})
+    assert (code, "\x1b[1m" in shown) == (0, True)
+    assert without_ages(on_screen()) == without_ages(on_screen("today"))
+    lines = on_screen().splitlines()
+    assert re.fullmatch(rf"  1  {LATELY} +memory     renew the certificate", lines[3])
     assert max(map(len, lines)) <= 80
-    piped = run()
-    assert piped.exit_code == 2
-    assert "Everyday:" in piped.output
+    piped = on_terminal(env={"NO_COLOR": ""})
+    assert (piped[0], without_ages(piped[1])) == (0, without_ages(run("today").stdout))
+    assert re.search(rf"^  {written[0]}  {LATELY}  renew the certificate$", piped[1], re.MULTILINE)
+    assert "\x1b" not in piped[1]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a terminal is made with pty")

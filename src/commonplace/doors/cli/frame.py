@@ -135,7 +135,7 @@ class Frame(click.Group):
 
     table: the subcommands by name, in the order the help lists them.
     twins: what else they may be called, each with the subcommand that it stands for.
-    home: the subcommand that is called on a terminal where none is named; empty for none.
+    home: the subcommand that is called where none is named; empty for none.
     """
 
     def __init__(
@@ -272,7 +272,7 @@ class Frame(click.Group):
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         speak_utf8()
         words = list(sys.argv[1:] if args is None else args)
-        if not words and self.home and sys.stdout.isatty():
+        if not words and self.home:
             words = [self.home]
         # click would expand `?` and `*` on Windows: a question is not a file pattern.
         extra.setdefault("windows_expand_args", False)

@@ -76,7 +76,7 @@ class _Parts(NamedTuple):
 def today(ctx: click.Context, /, *, seen: bool, as_json: bool) -> None:
     """Show what is open, what was written last by project, what waits, and what to do next.
 
-    On a terminal `commonplace` alone does the same, and `open`, `edit` and others take the numbers.
+    `commonplace` alone does the same. On a terminal `open`, `edit` and others take the numbers.
     `[new]` marks what others wrote since you last looked; --seen ends that.
     """
     if ctx.args:
