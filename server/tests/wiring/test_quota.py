@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from server.tests.databases import SERIES
 from server.tests.two_homes import ask
+from tests.journals.transcripts.sessions import said
 
 from commonplace.core.errors import Denied
 from commonplace_server.postgres.migrate import migrate_postgres
@@ -120,13 +121,16 @@ def test_two_servers_at_once_keep_no_more_than_one(servers, admin):
 
 
 def test_what_lay_in_files_moves_whatever_the_quota(servers, admin):
-    """It was there before."""
-    write_everywhere(servers("one", url=None))
+    """Sessions too: it was there before. What a memory had stays in its file."""
+    before = servers("one", url=None)
+    write_everywhere(before)
+    assert before.transcripts.store.append("codex", "quay", [said(1, "A quokka.")]) == 1
     app = servers("one", quota=("1", "1"))
     ask(app, "recall", query="quokka")
     for tool in ("timeline_search", "search_journal"):
         ask(app, tool, query="quokka")
-    assert kept(admin)[0] == 4
+    assert kept(admin)[0] == 5
+    assert app.recall.service().lost == {}
 
 
 def test_what_was_there_before_it_was_counted_is_counted(empty_database):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from abc import ABC, abstractmethod
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 from msgspec import Struct
@@ -15,8 +16,8 @@ from msgspec.structs import replace
 
 from commonplace.app.cached import at_first_use, locked_cached_property
 from commonplace.app.process import ProcessContext, holder
-from commonplace.core.errors import CommonplaceError
-from commonplace.core.files import make_folder
+from commonplace.core.errors import CommonplaceError, NotFound
+from commonplace.core.files import locked, make_folder
 from commonplace.core.owner_folders import make_owner_folder
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
     from commonplace.verbs.toolset import Toolset
 
 _log = logging.getLogger(__name__)
+
+_MOVING_S = 30.0
+"""As long as a write waits for another one of a file."""
 
 _F_co = TypeVar("_F_co", bound="FilingPort", covariant=True)
 
@@ -245,6 +249,18 @@ class OwnerContext(ABC):
             prepare=lambda: self.make_folder(self.folder),
             zone=self.settings.timezone,
         )
+
+    @contextmanager
+    def moving(self) -> Iterator[None]:
+        """Hold what keeps two processes of one home from moving this owner's folders at once.
+
+        Who comes second finds them moved: a folder that leaves while its entries are read would
+        be missed. Raises: Unavailable where the first is at it for long.
+        """
+        with ExitStack() as held:
+            with suppress(NotFound):  # of whom nothing lies here
+                held.enter_context(locked(self.folder, waits_s=_MOVING_S))
+            yield
 
     def drop_from_index(self, refs: Sequence[str], owner: str = "") -> None:
         """Take entries that move elsewhere out of the index on this machine.

@@ -332,12 +332,15 @@ def is_leftover(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def locked(folder: Path | str) -> Iterator[int | None]:
+def locked(folder: Path | str, *, waits_s: float = FOREVER_S) -> Iterator[int | None]:
     """Hold the folder's lock against other threads and processes that ask for it here.
 
     Yields the descriptor that holds it, None on Windows and where folders cannot be locked. Freed
     by the system when the process dies, and every child process that the descriptor was handed to;
     these have it still where an error or Ctrl-C ends what is done in here.
+
+    waits_s: How long another holder is waited for; on Windows for ever.
+    Raises: Unavailable where that was not enough.
     """
     if sys.platform == "win32":
         from commonplace.core.windows import folder_locked
@@ -350,7 +353,14 @@ def locked(folder: Path | str) -> Iterator[int | None]:
     with translated(folder):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        yield descriptor if take_lock(descriptor, waits_s=FOREVER_S) else None
+        is_held = take_lock(descriptor, waits_s=waits_s)
+        if is_held is False:
+            raise Unavailable(
+                "Another process is at work in {place}.",
+                hint="Try again in a moment.",
+                place=str(folder),
+            )
+        yield descriptor if is_held else None
         end_lock(descriptor)
     finally:
         with contextlib.suppress(OSError):  # what was done under the lock stands

@@ -64,7 +64,8 @@ class NotebookWiring:
         if may_exist(self.repository.folder.parent):
             from commonplace.journals.notebook.moving import move_notebook
 
-            move_notebook(self.repository, store, unfile=self._unfile)
+            with context.moving():
+                move_notebook(self.repository, store, unfile=self._unfile)
         return SharedNotebook(
             store,
             owner=settings.owner,

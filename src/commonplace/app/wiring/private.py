@@ -83,7 +83,8 @@ class PrivateWiring:
 
         context = self._context
         store = shared_of(context.shared).private_of(context.settings.owner, context.clock)
-        move_notes(self.files, store, unfile=context.drop_from_index)
+        with context.moving():
+            move_notes(self.files, store, unfile=context.drop_from_index)
         return store
 
     @locked_cached_property

@@ -62,7 +62,8 @@ class TranscriptWiring:
 
         context = self._context
         store = shared_of(context.shared).transcripts_of(context.settings.owner, context.clock)
-        move_sessions(store, self.files, unfile=context.drop_from_index)
+        with context.moving():
+            move_sessions(store, self.files, unfile=context.drop_from_index)
         return store
 
     @locked_cached_property

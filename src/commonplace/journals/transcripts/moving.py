@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Unavailable
+from commonplace.core.expiring import revealed
 from commonplace.core.files import translated
 from commonplace.journals.transcripts import files
 from commonplace.journals.transcripts.message import ref_of
@@ -49,8 +50,9 @@ def move_sessions(
             raise _not_all(files.path_of(store.folder, client, year, session))
         unfile([ref_of(client, session, x.n) for x in said])
 
-    if stay := store.hand_over(take, there.note_deleted):
-        raise _not_all(stay[0])
+    with revealed():
+        if stay := store.hand_over(take, there.note_deleted):
+            raise _not_all(stay[0])
     store.close()
     _remove_empty(store.folder)
 
