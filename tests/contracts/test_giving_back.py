@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.contracts.noting import Noted
 from tests.importable import EXPORT
 from tests.verbs.recall_world import ask, refs
 
@@ -26,21 +27,6 @@ EDITED = {
     "transcripts": "",
 }
 """Words of the entry of each that is changed."""
-
-
-class Noted:
-    """Keeps what an import notes."""
-
-    def __init__(self):
-        self.planned, self.added = {}, {}
-
-    def put_planned(self, versions):
-        """See the port."""
-        self.planned |= versions
-
-    def put_added(self, versions, *, updated=0):
-        """See the port."""
-        self.added |= versions
 
 
 @pytest.fixture

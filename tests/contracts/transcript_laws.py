@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
+from tests.contracts.noting import Noted
 from tests.journals.transcripts.sessions import said, texts
 
 from commonplace.core.errors import Conflict
@@ -195,6 +196,28 @@ class TranscriptContract:
         with pytest.raises(Conflict):
             world.portable("eve").import_items(world.portable().export_items(None))
         assert texts(other.read(CLIENT, "one")) == ["Words 77."]
+
+    def test_an_import_notes_what_it_keeps(self, store, world):
+        """Less what was deleted or is of another session; asked again it adds and refuses nothing.
+
+        By that number `undo` knows a session that went on since.
+        """
+        store.append(CLIENT, "one", [said(n) for n in range(1, 5)])
+        store.append("codex", "gone", [said(9)])
+        export = [*world.portable().export_items(None)]
+        bob, into, noted = world.open("bob"), world.portable("bob"), Noted()
+        bob.append(CLIENT, "fork", [said(2), said(3)])
+        bob.delete(CLIENT, "fork", [2])
+        bob.append("codex", "gone", [said(8)])
+        bob.delete("codex", "gone")
+        assert into.import_items(iter(export), noted) == 2
+        assert noted.planned == noted.added == {ref_of(CLIENT, "one"): "2"}
+        assert [x.n for x in bob.read(CLIENT, "one")] == [1, 4]
+        for gone in ([], [4]):
+            assert bob.delete(CLIENT, "one", gone or [99]) == len(gone)
+            assert into.import_items(iter(export)) == 0
+        assert texts(bob.read(CLIENT, "one")) == ["Words 1."]
+        assert bob.list_names() == [(CLIENT, "one"), (CLIENT, "fork")]
 
     def test_the_index_is_told_of_all_that_is_filed_otherwise(self, store, world):
         """A few words are filed with what they answer; what was beside them is filed again."""

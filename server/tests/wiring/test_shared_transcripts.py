@@ -6,6 +6,7 @@ import json
 
 import pytest
 from server.tests.two_homes import ask, settings_in, traces
+from tests.contracts.noting import Noted
 from tests.journals.transcripts.sessions import said
 
 from commonplace.core.errors import NotFound, Unavailable
@@ -193,6 +194,27 @@ def test_an_export_moves_a_user_either_way(one, servers):
     assert bob.transcripts.portable().is_empty()
     bob.transcripts.portable().import_items(into.transcripts.portable().export_items(None))
     assert exported(bob) == exported(one)
+
+
+def test_undo_of_an_import_leaves_what_was_said_since(one, servers):
+    """Also where it brought less than the export has; what it brought comes again."""
+    keep(one, SAID, "ok", "The harbour is closed.")
+    items = [*one.transcripts.portable().export_items(None)]
+    bob, noted = servers("two", "bob"), Noted()
+    keep(bob, "ok", session="other")
+    bob.transcripts.service().delete("transcripts:codex/other#1")
+    bob.transcripts.store.append("codex", "other", [said(2, id="quay-2")])
+    assert bob.transcripts.portable().import_items(iter(items), noted) == 2
+    journal = bob.gives_back("transcripts")
+    (added,) = journal.find(noted.added).values()
+    assert added.is_as_added
+    bob.transcripts.store.append("codex", "quay", [said(4, "Said since.", id="quay-4")])
+    (added,) = journal.find(noted.added).values()
+    assert not added.is_as_added
+    bob.transcripts.store.delete("codex", "quay", [4])
+    (added,) = journal.find(noted.added).values()
+    assert journal.remove({added.ref: added.version}) == ([added.ref], ())
+    assert bob.transcripts.portable().import_items(iter(items), noted) == 2
 
 
 def test_a_program_s_are_the_served_ones(one, database, clock, slot, tmp_path):

@@ -28,6 +28,7 @@ from commonplace.journals.transcripts.message import (
     ref_of,
     render_line,
 )
+from commonplace.journals.transcripts.portable import is_left_of
 from commonplace.journals.transcripts.small_talk import find_opening
 from commonplace.journals.transcripts.source import doc_of
 from commonplace_server.postgres.database import MOVING_S
@@ -176,20 +177,18 @@ class TranscriptsPostgres:
         """Whether there is such a session; see the port."""
         return self.find_session(client, session) is not None
 
-    def add_session(
-        self, client: str, session: str, year: int, messages: Sequence[Message]
-    ) -> bool:
+    def add_session(self, client: str, session: str, year: int, messages: Sequence[Message]) -> int:
         """Keep a session with the numbers that its messages have; see the port."""
         with self._rows.writing(deadline_s=MOVING_S) as conn:
             self._rows.lock(conn)
             if self._session(conn, client, session).messages:
-                if self._read_all(conn, client, session) != [*messages]:
+                if not is_left_of(self._read_all(conn, client, session), messages):
                     raise Conflict(
                         f"There is another session {ref_of(client, session)} already.",
                         hint="Delete it, then import again.",
                     )
-                return False
-            return bool(self._append(conn, client, session, messages, f"{year:04}"))
+                return 0
+            return len(self._append(conn, client, session, messages, f"{year:04}"))
 
     def delete(self, client: str, session: str, numbers: Sequence[int] = ()) -> int:
         """Delete messages by their numbers, or a whole session, for good; see the port."""

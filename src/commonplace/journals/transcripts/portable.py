@@ -76,6 +76,15 @@ class PortableMessage(PortableItem, frozen=True, kw_only=True):
         return {"Said by": self.role, "Tools": ", ".join(self.tools), "Folder": self.cwd}
 
 
+def is_left_of(kept: Sequence[Message | None], given: Sequence[Message]) -> bool:
+    """Whether a session is what was given, without what was deleted of it since.
+
+    kept: None for a line that is broken.
+    """
+    ids = {each.id for each in kept if each}
+    return bool(ids) and [*kept] == [each for each in given if each.id in ids]
+
+
 class SessionFiles:
     """Takes sessions of an export into files; implements `AddsSessions`."""
 
@@ -87,9 +96,7 @@ class SessionFiles:
         """Whether there is a file of its name; see the port."""
         return os.path.lexists(self._path_of(client, session, year))
 
-    def add_session(
-        self, client: str, session: str, year: int, messages: Sequence[Message]
-    ) -> bool:
+    def add_session(self, client: str, session: str, year: int, messages: Sequence[Message]) -> int:
         """Write a session's file whole, or not at all; see the port."""
         file = self._path_of(client, session, year)
         content = b"".join(render_line(client, each) for each in messages)
@@ -100,14 +107,14 @@ class SessionFiles:
             make_folder(file.parent)
             with suppress(FileExistsError):  # a hook was faster
                 write_new(file, content)
-                return True
-        if file.read_bytes() != content:
+                return len(messages)
+        if not is_left_of([line.message for line in files.read_lines(str(file))], messages):
             raise Conflict(
                 "There is another session in {place} already.",
                 hint="Move the file away, then import again.",
                 place=file,
             )
-        return False
+        return 0
 
     def _path_of(self, client: str, session: str, year: int) -> Path:
         return Path(files.path_of(self._folder, client, f"{year:04}", session))
@@ -158,16 +165,23 @@ class PortableTranscripts:
     def import_items(
         self, items: Iterator[PortableMessage], noting: NotesImport = NOT_NOTED
     ) -> int:
-        """See `Portable.import_items`; each session is kept whole, or not at all."""
+        """See `Portable.import_items`; each session is kept whole, or not at all.
+
+        Without the messages that were deleted here, or are kept with another session.
+        """
         added = 0
         for (client, session, year), group in groupby(map(_message_of, items), lambda x: x[0]):
             messages = [message for _, message in group]
-            version = {ref_of(client, session): str(len(messages))}
+            ref = ref_of(client, session)
             if not self._into.holds(client, session, year):
-                noting.put_planned(version)
-            if self._into.add_session(client, session, year, messages):
-                added += len(messages)
-                noting.put_added(version)
+                new = self._store.new_ids(client, session, [x.id for x in messages])
+                messages = [x for x in messages if x.id in new]
+                if not messages:
+                    continue
+                noting.put_planned({ref: str(len(messages))})
+            if count := self._into.add_session(client, session, year, messages):
+                added += count
+                noting.put_added({ref: str(count)})
         self._store.follow_files()
         return added
 

@@ -73,6 +73,10 @@ class SessionStore(Protocol):
         """
         ...
 
+    def new_ids(self, client: str, session: str, ids: Sequence[str]) -> set[str]:
+        """Those of these ids of messages that are neither kept, in any session, nor deleted."""
+        ...
+
     def list_turns(self, client: str, session: str) -> list[Turn]:
         """What is known of the messages of a session that say something, in their order."""
         ...
@@ -122,12 +126,11 @@ class AddsSessions(Protocol):
         """Whether something has the place of a session already."""
         ...
 
-    def add_session(
-        self, client: str, session: str, year: int, messages: Sequence[Message]
-    ) -> bool:
-        """Keep a session with the numbers that its messages have; False where it is there already.
+    def add_session(self, client: str, session: str, year: int, messages: Sequence[Message]) -> int:
+        """Keep a session with the numbers that its messages have; how many of these are kept.
 
-        Raises: Conflict where another one is.
+        None where it is there already, also less what was deleted of it since. Raises: Conflict
+        where another one is.
         """
         ...
 
@@ -143,10 +146,6 @@ class SharedTranscripts(SessionStore, AddsSessions, Protocol):
         year: of a session that is not there yet, whose messages keep their numbers if they have
         some; blank for that of its first message.
         """
-        ...
-
-    def new_ids(self, client: str, session: str, ids: Sequence[str]) -> set[str]:
-        """Those of these ids that `append` would keep."""
         ...
 
     def note_deleted(self, tombstones: Sequence[Tombstone]) -> None:
