@@ -1,6 +1,7 @@
 """Owns the ONNX sessions: token ids in, vectors of length 1 out.
 
-Never sees a text, and holds no second copy of weights that a safetensors file already has.
+Never sees a text, and holds no second copy of weights that a safetensors file already has; those
+of packed arrays lie in memory once.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from commonplace.core.errors import Invalid, Unavailable
+from commonplace.inference.encoder.arrays import SUFFIX as ARRAYS
+from commonplace.inference.encoder.arrays import read_arrays
+from commonplace.inference.encoder.protobuf import encoded, fields, varint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,8 +45,11 @@ class Graph:
         session: onnxruntime.InferenceSession,
         profile: Profile,
         options: onnxruntime.RunOptions,
+        values: Sequence[onnxruntime.OrtValue] = (),
     ) -> None:
         self._session = session
+        # The session reads them where they lie, and does not keep them.
+        self._values = values
         self._options = options
         self._inputs = [given.name for given in session.get_inputs()]
         if strange := set(self._inputs) - _INPUTS:
@@ -113,18 +120,31 @@ def open_graph(weights: Weights) -> Graph:
 
     onnxruntime.disable_telemetry_events()
     options = _options(onnxruntime)
-    model: bytes | str = str(weights.model)
-    if weights.profile.graph:
-        published = (
-            files("commonplace.inference.encoder").joinpath(weights.profile.graph).read_bytes()
-        )
-        model = pointing_at(published, weights.profile.model.paths[0], weights.model.name)
-        options.add_session_config_entry(
-            "session.model_external_initializers_file_folder_path", str(weights.model.parent)
-        )
-    with translated("The weights in {place} are broken", error=Invalid, place=weights.model.parent):
+    broken = "The weights in {place} are broken"
+    with translated(broken, error=Invalid, place=weights.model.parent):
+        model, values = _model(weights, onnxruntime, options)
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    return Graph(session, weights.profile, onnxruntime.RunOptions())
+    return Graph(session, weights.profile, onnxruntime.RunOptions(), values)
+
+
+def _model(
+    weights: Weights, onnxruntime: Any, options: Any
+) -> tuple[bytes | str, Sequence[onnxruntime.OrtValue]]:
+    """The file, or our graph, and what of its weights is handed over; the options name the rest."""
+    profile = weights.profile
+    if not profile.graph:
+        return str(weights.model), ()
+    graph = files("commonplace.inference.encoder").joinpath(profile.graph).read_bytes()
+    if weights.model.suffix == ARRAYS:
+        names = external_names(graph)
+        arrays = read_arrays(weights.model, names)
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy(each) for each in arrays]
+        options.add_external_initializers(names, values)
+        return graph, values
+    options.add_session_config_entry(
+        "session.model_external_initializers_file_folder_path", str(weights.model.parent)
+    )
+    return pointing_at(graph, profile.model.paths[0], weights.model.name), ()
 
 
 def _options(onnxruntime: Any) -> Any:
@@ -178,7 +198,27 @@ def _out_of_memory() -> Unavailable:
 
 # Where a ModelProto keeps its pointers: graph (7), initializer (5), external_data (13).
 _EXTERNAL_DATA = (7, 5, 13)
-_MORE = 0x80  # set on every byte of a varint but its last
+_NAME = 8  # of an initializer
+
+
+def external_names(model: bytes) -> list[str]:
+    """The names of the graph's initialisers whose numbers lie elsewhere, in order."""
+    names = []
+    for tensor in _nested(model, _EXTERNAL_DATA[:2]):
+        held = {field.number: tensor[field.start : field.end] for field in fields(tensor)}
+        if _EXTERNAL_DATA[2] in held:
+            names.append(held[_NAME].decode())
+    return names
+
+
+def _nested(message: bytes, path: tuple[int, ...]) -> Iterator[bytes]:
+    """The submessages under this path of field numbers."""
+    if not path:
+        yield message
+        return
+    for field in fields(message):
+        if field.nested and field.number == path[0]:
+            yield from _nested(message[field.start : field.end], path[1:])
 
 
 def pointing_at(model: bytes, published: str, actual: str) -> bytes:
@@ -198,46 +238,15 @@ def _replaced(message: bytes, path: tuple[int, ...], before: bytes, after: bytes
     if not path:
         return after if message == before else message
     out = bytearray()
-    at = 0
-    while at < len(message):
-        start = at
-        key, at = _varint(message, at)
-        match key & 7:
-            case 0:
-                _, at = _varint(message, at)
-            case 1:
-                at += 8
-            case 5:
-                at += 4
-            case _:
-                length, at = _varint(message, at)
-                at += length
-                if key >> 3 == path[0]:
-                    inner = _replaced(message[at - length : at], path[1:], before, after)
-                    out += _encoded(key) + _encoded(len(inner)) + inner
-                    continue
-        out += message[start:at]
+    for field in fields(message):
+        if field.nested and field.number == path[0]:
+            inner = _replaced(message[field.start : field.end], path[1:], before, after)
+            key, _ = varint(message, field.begins)
+            out += encoded(key) + encoded(len(inner)) + inner
+        else:
+            out += message[field.begins : field.end]
     return bytes(out)
 
 
 def _entry(key: bytes, value: bytes) -> bytes:
-    return b"\x0a" + _encoded(len(key)) + key + b"\x12" + _encoded(len(value)) + value
-
-
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        byte = message[at]
-        at += 1
-        number |= (byte & 0x7F) << shift
-        if byte < _MORE:
-            return number, at
-        shift += 7
-
-
-def _encoded(number: int) -> bytes:
-    out = bytearray()
-    while number >= _MORE:
-        out.append(number & 0x7F | _MORE)
-        number >>= 7
-    return bytes(out) + bytes([number])
+    return b"\x0a" + encoded(len(key)) + key + b"\x12" + encoded(len(value)) + value

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from commonplace.inference.encoder.sentencepiece import SUFFIX, read_tokenizer
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tokenizers import Encoding
+    from tokenizers import Encoding, Tokenizer
 
 OVERLAP = 48
 """Tokens that neighbouring chunks share, so that a sentence at the seam is whole in one of them."""
@@ -40,13 +42,12 @@ class _Unit(NamedTuple):
 class Tokens:
     """A tokenizer as published, without the padding and truncation it was published with.
 
-    Thread-safe. Texts must be well-formed. Raises OSError or ValueError for a broken file.
+    A `tokenizer.json`, or a `.model` of SentencePiece. Thread-safe. Texts must be well-formed.
+    Raises OSError or ValueError for a broken file.
     """
 
     def __init__(self, path: Path, *, max_tokens: int) -> None:
-        from tokenizers import Tokenizer
-
-        self._tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
+        self._tokenizer = _read(path)
         # all-MiniLM's file pads every text to 128 tokens and cuts it there.
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
@@ -125,6 +126,14 @@ class Tokens:
         middle = (start + end) // 2
         yield from self._fitting(text, start, middle, room)
         yield from self._fitting(text, middle, end, room)
+
+
+def _read(path: Path) -> Tokenizer:
+    if path.suffix == SUFFIX:
+        return read_tokenizer(path.read_bytes())
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_str(path.read_text(encoding="utf-8"))
 
 
 def _settled(encoding: Encoding, room: int, reach: int) -> bool:
