@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.inference.encoder.profiles import USE_MULTILINGUAL
+
 ROOT = Path(__file__).parent.parent
 BESIDE = {name: f"commonplace_{name}" for name in ("server", "chroma", "testing")}
 PACKAGES = {".": "commonplace", **BESIDE}
@@ -73,3 +75,10 @@ def test_all_have_one_version():
     for folder in ("server", "chroma"):
         assert core["optional-dependencies"][folder] == [f"commonplace-{folder}=={core['version']}"]
     assert core["optional-dependencies"]["postgres"] == core["optional-dependencies"]["server"]
+
+
+def test_the_extra_for_other_languages_is_what_its_profile_reads():
+    """Of another release no file would have the hash that the weights are checked by."""
+    (package,) = USE_MULTILINGUAL.packages
+    assert project(".")["optional-dependencies"]["multilingual"] == [package.requirement]
+    assert package.ours == "commonplace-memory[multilingual]"

@@ -92,19 +92,21 @@ class NamedEncoder(HashingEncoder):
 
 
 def test_another_language_than_the_encoders_is_said_once(search):
-    """An English model, a German question: one note in a session, that names the other model."""
+    """An English model, a German question: one note in a session, that names the others."""
     mine = search([a_doc("n:1", "harbour")], slot=ReadySlot(NamedEncoder("minilm-l6-v2")))
     assert mine.find("where is the harbour light").notes == ()
     (note,) = mine.find("Wo ist das Licht im Hafen?").notes
     assert "minilm-l6-v2" in note
-    assert "`commonplace model use multilingual-e5-small`" in note
+    assert "`commonplace model use use-multilingual-v3`" in note
+    assert "multilingual-e5-small" in note
     assert mine.find("Wer war am Hafen?").notes == ()
 
 
 def test_a_multilingual_encoder_says_nothing_of_languages(search):
     """It is there already; and by words alone the reason for that is said, nothing else."""
-    mine = search([a_doc("n:1", "ship")], slot=ReadySlot(NamedEncoder("multilingual-e5-small")))
-    assert mine.find("Wo ist das Licht im Hafen?").notes == ()
+    for name in ("multilingual-e5-small", "use-multilingual-v3"):
+        mine = search([a_doc("n:1", "ship")], slot=ReadySlot(NamedEncoder(name)))
+        assert mine.find("Wo ist das Licht im Hafen?").notes == ()
     words = search([a_doc("n:1", "harbour")], slot=ReadySlot(reason="The weights are away."))
     assert words.find("Wo ist das Licht im Hafen?").notes == (
         "Searched by words alone: The weights are away.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bench.retrieval_data import read_cjk
+from bench.retrieval_data import read_cjk, read_languages
 from bench.retrieval_encoder import ENCODERS
 
 from commonplace.core.errors import Unavailable
@@ -50,7 +50,7 @@ STRANGE = [
 ]
 
 
-BGE, E5 = "bge-small-en-v1.5-8bit", "multilingual-e5-small-4bit"
+BGE, E5, USE = "bge-small-en-v1.5-8bit", "multilingual-e5-small-4bit", "use-multilingual-v3"
 
 
 def open_or_skip(name, home):
@@ -96,7 +96,7 @@ def opened():
         each.filing.close()
 
 
-@pytest.fixture(params=[BGE, E5])
+@pytest.fixture(params=[BGE, E5, USE])
 def diary(request, opened, tmp_path):
     """The diary, filed with each encoder."""
     encoder = open_or_skip(request.param, tmp_path)
@@ -146,20 +146,40 @@ def test_what_is_not_in_the_diary_is_a_weak_match(diary):
 
 @pytest.mark.design("002-10")
 @pytest.mark.long
-def test_e5_finds_chinese_and_japanese_by_meaning(opened, tmp_path):
+@pytest.mark.parametrize("name", [E5, USE])
+def test_chinese_and_japanese_are_found_by_meaning(name, opened, tmp_path):
     """Questions in other words than their answers: meaning finds clearly more than words alone."""
     (archive,) = read_cjk().archives
     questions = [one.text for one in archive.asked]
 
     asked = {
-        name: opened(archive.docs, encoder).first_ten(questions)
-        for name, encoder in (("e5", open_or_skip(E5, tmp_path)), ("words", None))
+        which: opened(archive.docs, encoder).first_ten(questions)
+        for which, encoder in (("meaning", open_or_skip(name, tmp_path)), ("words", None))
     }
 
-    def found(name, *, within):
-        answers = zip(archive.asked, asked[name], strict=True)
+    def found(which, *, within):
+        answers = zip(archive.asked, asked[which], strict=True)
         return share(one.gold & set(refs[:within]) for one, refs in answers)
 
     for within in (1, 10):
-        assert found("e5", within=within) >= found("words", within=within) + 0.05
-    assert found("e5", within=1) >= 0.45
+        assert found("meaning", within=within) >= found("words", within=within) + 0.05
+    assert found("meaning", within=1) >= 0.45
+
+
+@pytest.mark.long
+def test_english_entries_are_found_by_questions_in_other_languages(opened, tmp_path):
+    """In German, French and Spanish nearly each; and most of what nothing answers is called weak."""
+    halves = read_languages()
+    search = opened(halves[0].archive.docs, open_or_skip(USE, tmp_path))
+
+    def asked(one):
+        found = search.find(one.text)
+        refs = {hit.doc.ref for hit in found.hits}
+        return bool(one.gold & refs), found.chance < policy.WEAK_CHANCE
+
+    answered = [asked(one) for half in halves for one in half.archive.asked]
+    strange = [asked(one) for half in halves for one in half.strange]
+
+    assert share(found for found, _ in answered) >= 0.97
+    assert share(weak for _, weak in answered) <= 0.04
+    assert share(weak for _, weak in strange) >= 0.6

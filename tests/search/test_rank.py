@@ -178,6 +178,7 @@ def test_a_name_is_a_cue_only_where_one_is_named():
 
 
 MINILM, BGE, E5 = "minilm-l6-v2:384:x", "bge-small-en-v1.5:384:x", "multilingual-e5-small:384:x"
+USE = "use-multilingual-v3:512:x"
 LIKELY = (Likelihood(ahead=6.8, backed=16.0, bias=-3.51),)
 
 
@@ -221,6 +222,16 @@ def test_meaning_alone_may_tell_across_languages():
     assert any(each.nearest and not each.backed for each in both)
 
 
+def test_cosines_across_languages_are_judged_by_what_each_encoder_gives():
+    """The nearest of what nothing answers is at .2 by one encoder, and a weak match there alone."""
+    strange = {"ahead": 0.0, "backed": 0.0, "nearest": 0.2}
+
+    def chance_of(name):
+        return max(each.of(**strange) for each in numbers.likelihoods(name, across=True))
+
+    assert chance_of(USE) < numbers.WEAK_CHANCE < chance_of(E5)
+
+
 def test_a_chance_is_read_by_what_was_measured_of_its_encoder():
     """Of the same figures E5 and bge give more: 3 % of what chats answer are weak by each."""
     seen = {"ahead": 0.1, "backed": 0.05, "nearest": 0.5}
@@ -241,7 +252,8 @@ def test_few_words_of_another_language_weigh_less(made):
 
 def test_cosines_of_every_encoder_are_read_on_one_scale():
     """E5 gives unrelated texts 0.75 and the same text 0.94, bge 0.4 and 0.93."""
-    assert scale_of("minilm-l6-v2:384:mean:l2:53aa5117").of(0.4) == 0.4
+    for name in ("minilm-l6-v2:384:mean:l2:53aa5117", USE):
+        assert scale_of(name).of(0.4) == 0.4
     for name in ("e5-small-v2", "multilingual-e5-small"):
         scale = scale_of(f"{name}:384:mean:l2:00000000")
         assert [round(scale.of(x), 6) for x in (0.75, 0.845, 0.94)] == [0.0, 0.5, 1.0]

@@ -44,8 +44,9 @@ _UNWEIGHED = replace(numbers.WEIGHING, side=0)
 
 _OTHER_LANGUAGE = (
     "The question is not in English, and its meaning is read by {name}, which knows English alone:"
-    " `commonplace model use multilingual-e5-small` finds in a hundred languages, once"
-    " `commonplace model fetch multilingual-e5-small` has brought it."
+    " `commonplace model use use-multilingual-v3` finds in sixteen languages, once"
+    " `commonplace model fetch use-multilingual-v3` has brought it (33 MB);"
+    " multilingual-e5-small likewise in a hundred (487 MB)."
 )
 
 _ENCODING_AT_ONCE = 4

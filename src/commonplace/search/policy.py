@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from commonplace.core.values import Hit, Intent, Interval, Vector
 
 _Cosines = TypeVar("_Cosines", float, "Vector")
+_T = TypeVar("_T")
+_U = TypeVar("_U")
 
 MAX_QUERY_LENGTH = 10_000
 """Characters; a longer query is refused."""
@@ -124,9 +126,9 @@ class Scale(Struct, frozen=True):
 
 
 _SCALES = {"e5": Scale(0.75, 0.94), "bge": Scale(0.4, 0.93)}
-"""By a part of the encoder's name; those of MiniLM lie from 0 to 1 as they are. Measured over
-sixteen short sentences that have nothing in common, in English alone for bge, which knows no other
-language. Why: docs/decisions/0032-a-scale-for-each-encoder.md."""
+"""By a part of the encoder's name; those of MiniLM and `use` lie from 0 to 1 as they are. Measured
+over sixteen short sentences that have nothing in common, in English alone for bge, which knows no
+other language. Why: docs/decisions/0032-a-scale-for-each-encoder.md."""
 
 
 _ENGLISH, _MULTILINGUAL = frozenset(("minilm", "e5", "bge")), "multilingual"
@@ -134,8 +136,7 @@ _ENGLISH, _MULTILINGUAL = frozenset(("minilm", "e5", "bge")), "multilingual"
 
 def scale_of(identity: str) -> Scale:
     """The scale of an encoder's cosines, by the name in its identity."""
-    parts = _name_parts(identity)
-    return next((scale for name, scale in _SCALES.items() if name in parts), Scale(0.0, 1.0))
+    return _named(_SCALES, identity, Scale(0.0, 1.0))
 
 
 def knows_english_alone(identity: str) -> bool:
@@ -147,6 +148,12 @@ def knows_english_alone(identity: str) -> bool:
 def knows_languages(identity: str) -> bool:
     """Whether an encoder was made for many languages, likewise."""
     return _MULTILINGUAL in _name_parts(identity)
+
+
+def _named(numbers: Mapping[str, _T], identity: str, otherwise: _U) -> _T | _U:
+    """What is kept for a part of the encoder's name."""
+    parts = _name_parts(identity)
+    return next((number for name, number in numbers.items() if name in parts), otherwise)
 
 
 def _name_parts(identity: str) -> list[str]:
@@ -408,8 +415,7 @@ _OVERVIEW_LEAST = {"minilm": 0.225, "e5": 0.41}
 
 def overview_least(identity: str) -> float | None:
     """From which nearness on a question asks for everything; None where that was not measured."""
-    parts = _name_parts(identity)
-    return next((least for name, least in _OVERVIEW_LEAST.items() if name in parts), None)
+    return _named(_OVERVIEW_LEAST, identity, None)
 
 
 FITTING_SHARE = 0.35
@@ -468,10 +474,12 @@ _LIKELIHOOD = Likelihood(ahead=3.5, backed=13.5, bias=-2.57)
 _LIKELIHOODS = {  # by a part of the encoder's name
     "bge": replace(_LIKELIHOOD, bias=-2.37),
     "e5": replace(_LIKELIHOOD, bias=-2.32),
+    "use": replace(_LIKELIHOOD, bias=-2.32),
 }
 _CLEAR_WORDS_FOREIGN = 0.6
 _LIKELIHOOD_BY_MEANING = Likelihood(nearest=10.7, bias=-2.67)
 """Of a question in another language, whose words may stand in no entry that answers it."""
+_LIKELIHOODS_BY_MEANING = {"use": Likelihood(nearest=42.7, bias=-10.8)}
 
 
 def across_languages(policy: Policy) -> Policy:
@@ -487,8 +495,10 @@ def likelihoods(identity: str, *, across: bool) -> tuple[Likelihood, ...]:
 
     across: Whether the question is in another language than English, and the encoder knows it.
     """
-    usual = next(filter(None, map(_LIKELIHOODS.get, _name_parts(identity))), _LIKELIHOOD)
-    return (usual, _LIKELIHOOD_BY_MEANING) if across else (usual,)
+    usual = _named(_LIKELIHOODS, identity, _LIKELIHOOD)
+    if not across:
+        return (usual,)
+    return usual, _named(_LIKELIHOODS_BY_MEANING, identity, _LIKELIHOOD_BY_MEANING)
 
 
 NOTEBOOK = Policy(meaning=0.5, words=0.5, duplicate=1.0)

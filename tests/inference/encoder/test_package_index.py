@@ -21,6 +21,7 @@ from commonplace.core.errors import Invalid, Unavailable
 from commonplace.inference.encoder.download import fetch
 from commonplace.inference.encoder.profiles import (
     MINILM,
+    USE_MULTILINGUAL,
     Missing,
     WeightsPackage,
     cache_folder,
@@ -227,10 +228,22 @@ def test_a_model_without_a_package_comes_from_the_hub_alone(tmp_path, published)
     assert "--from hub" in raised.value.hint
 
 
-def test_the_makefile_and_the_product_take_the_same_package():
-    """One release, one hash."""
-    package = MINILM.published_package
-    pins = (ROOT / "requirements" / "weights.txt").read_text("ascii")
+def test_a_model_that_a_package_alone_carries_never_asks_the_hub(index, profile, tmp_path):
+    """Without a way it comes from the index; asked for from the hub it is refused with that way."""
+    alone = replace(profile, repository="")
+    with pytest.raises(Unavailable, match=r"The hub does not have .* e5-small-v2\.") as raised:
+        fetch(alone, tmp_path, way="hub", endpoint=NOBODY)
+    assert "--from index" in raised.value.hint
+    assert index.asked == []
 
-    assert package.requirement in pins
-    assert package.sha256 in pins
+    assert fetch(alone, tmp_path, endpoint=NOBODY).origin == "the package index, with pip"
+
+
+def test_the_makefile_and_the_product_take_the_same_packages():
+    """One release of each, one hash."""
+    for profile, file in ((MINILM, "weights.txt"), (USE_MULTILINGUAL, "other-weights.txt")):
+        package = profile.published_package
+        pins = (ROOT / "requirements" / file).read_text("ascii")
+
+        assert package.requirement in pins
+        assert package.sha256 in pins

@@ -16,6 +16,7 @@ from commonplace.inference.encoder.hashes import Hashes
 from commonplace.inference.encoder.profiles import (
     MINILM,
     PROFILES,
+    USE_MULTILINGUAL,
     Missing,
     Weights,
     WeightsPackage,
@@ -260,4 +261,15 @@ def test_a_profile_without_its_package_installed_looks_no_further(tmp_path):
     assert find_weights(replace(MINILM, packages=(package,)), home=tmp_path) == Missing(
         reason="The weights of minilm-l6-v2 are not on this machine: run `commonplace model fetch`,"
         " or install `weights-of-ours`."
+    )
+
+
+def test_the_multilingual_one_names_the_extra_that_brings_it(tmp_path):
+    """Beside the one command that brings it into any install."""
+    (package,) = USE_MULTILINGUAL.packages
+    absent = replace(USE_MULTILINGUAL, packages=(replace(package, module="no_such_package"),))
+
+    assert find_weights(absent, home=tmp_path) == Missing(
+        reason="The weights of use-multilingual-v3 are not on this machine: run `commonplace model"
+        " fetch use-multilingual-v3`, or install `commonplace-memory[multilingual]`."
     )

