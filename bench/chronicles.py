@@ -153,7 +153,7 @@ def _take_turns(
 
 def _filing_figure(home: Home, events: list[Event], *, entries: int) -> Figure:
     """What an added entry costs after its truth is whole: its words and its vector."""
-    docs = [doc_of(event, ZONE) for event in events]
+    docs = [doc_of(event, ZONE, "me") for event in events]
     with home.opened() as app:
         app.filing.sweep()
         encoder = app.encoder.get()

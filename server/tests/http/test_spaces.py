@@ -57,28 +57,6 @@ def test_each_entry_of_a_space_names_who_wrote_it():
         assert told["author"] == "bob ä"
 
 
-def test_what_takes_the_place_of_an_entry_names_its_own_author():
-    """And not that of the former one, which stays as it was."""
-    ann, bob = member("ann"), member("bob")
-    with HttpServer("--toolsets", "all") as server:
-        wrote = called(
-            server.url,
-            ann,
-            ("add_entry", {"message": "The site is at Fly."}),
-            ("timeline_add", {"content": "Lunch at noon."}),
-        )
-        for _, facts in wrote:
-            given = {"ref": facts["ref"], "text": "It is otherwise now.", "supersede": True}
-            [(_, done)] = called(server.url, bob, ("amend", given))
-            pages = called(
-                server.url,
-                ann,
-                ("open_ref", {"ref": done["ref"]}),
-                ("open_ref", {"ref": facts["ref"]}),
-            )
-            assert [page["author"] for _, page in pages] == ["bob", "ann"]
-
-
 def test_what_a_member_wrote_says_nothing_of_anothers():
     """A text that another gives it is an entry of its own; each alters their own in its place."""
     ann, bob = member("ann"), member("bob", *ADMIN)
@@ -194,7 +172,7 @@ def test_only_an_admin_takes_back_what_another_wrote():
 
 
 def test_a_member_takes_back_only_their_own_edit_of_an_overview():
-    """An overview has no author: whose edit of it goes is what counts."""
+    """Whose text stands there is not asked: whose edit of it goes is what counts."""
     ann, bob = member("ann"), member("bob")
     with HttpServer("--toolsets", "all") as server:
         given = {"path": "day", "entry": "Lunch.", "overview": "Lunch."}

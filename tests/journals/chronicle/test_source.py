@@ -95,7 +95,7 @@ def test_every_entry_is_handed_over_newest_first(generation, path):
     assert follower.catch_up() == expected
     assert follower.catch_up() == follower.catch_up(sweep=True) == []
     for event in chronicle.list_events().events:
-        assert follower.docs[event.ref] == doc_of(event, UTC)
+        assert follower.docs[event.ref] == doc_of(event, UTC, "me")
 
 
 def test_of_an_unknown_log_the_newest_entries_come_before_all_are_looked_at(path):
@@ -124,7 +124,7 @@ def test_a_doc_is_what_a_search_needs(path):
     """The folder is its scope; tags are folded, since an index compares them exactly."""
     chronicle = opened(path)
     chronicle.add_event("shipped it", tags=["Work", "Größe  X"])
-    doc = doc_of(chronicle.list_events().events[0], UTC)
+    doc = doc_of(chronicle.list_events().events[0], UTC, "me")
     assert (doc.journal, doc.kind, doc.scope) == ("chronicle", "event", "/srv/garden")
     assert (doc.at, doc.text, doc.tags) == (NOW, "shipped it", ("work", "grösse x"))
     assert ChronicleSource(chronicle).name == "chronicle"
@@ -135,9 +135,9 @@ def test_a_doc_stands_among_those_of_its_local_day(path):
     chronicle = opened(path)
     chronicle.add_event("shipped it", at=datetime(2023, 5, 7, 23, 30, tzinfo=UTC))
     event = chronicle.list_events().events[0]
-    doc = doc_of(event, UTC)
+    doc = doc_of(event, UTC, "me")
     assert (doc.session, doc.dated, doc.author) == ("", "7 May 2023", "")
-    doc = doc_of(replace(event, username="unknown"), timezone(timedelta(hours=9)))
+    doc = doc_of(replace(event, username="unknown"), timezone(timedelta(hours=9)), "me")
     assert (doc.session, doc.dated, doc.author) == ("", "8 May 2023", "")
 
 

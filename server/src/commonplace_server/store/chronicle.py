@@ -72,6 +72,11 @@ class ChroniclePostgres:
     def __init__(self, database: Postgres, *, owner: str, clock: Clock) -> None:
         self._rows = EntryRows(database, owner=owner, journal=JOURNAL, clock=clock)
 
+    @property
+    def owner(self) -> str:
+        """Whose entries these are."""
+        return self._rows.owner
+
     def close(self) -> None:
         """Nothing is held: the connections are shared by all users."""
 

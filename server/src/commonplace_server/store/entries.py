@@ -86,14 +86,14 @@ class EntryRows:
 
     def __init__(self, database: Postgres, *, owner: str, journal: str, clock: Clock) -> None:
         self._database = database
-        self._owner = parse_owner(owner)
+        self.owner = parse_owner(owner)
         self._journal = journal
         self._clock = clock
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that reads, which may be one with others of this thread."""
-        with self._database.shared_transaction(self._owner) as conn:
+        with self._database.shared_transaction(self.owner) as conn:
             yield conn
 
     @contextmanager
@@ -102,7 +102,7 @@ class EntryRows:
 
         deadline_s: The most seconds it may take; None for as long as any.
         """
-        with self._database.owner_transaction(self._owner, deadline_s=deadline_s) as conn:
+        with self._database.owner_transaction(self.owner, deadline_s=deadline_s) as conn:
             yield conn
 
     def read(self, conn: Connection, *rest: str, **asked: object) -> list[EntryRow]:
@@ -119,7 +119,7 @@ class EntryRows:
     def ask(self, conn: Connection, *names: str, **asked: object) -> Cursor[tuple[Any, ...]]:
         """Run a query of these rows; it is given owner, journal and now."""
         now = None if is_revealed() else self._clock()
-        given = {"owner": self._owner, "journal": self._journal, "now": now, **asked}
+        given = {"owner": self.owner, "journal": self._journal, "now": now, **asked}
         return conn.execute(query(self._journal, *names), given)
 
     def lock(self, conn: Connection) -> None:

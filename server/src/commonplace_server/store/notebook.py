@@ -10,12 +10,12 @@ import json
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid, Lost
-from commonplace.core.spaces import author_at_work
+from commonplace.core.spaces import author_at_work, is_space
 from commonplace.core.values import ChainLink, Replacement
 from commonplace.journals.notebook.format import (
     DEFAULT_AUTHOR,
@@ -26,6 +26,7 @@ from commonplace.journals.notebook.format import (
     person_of,
     ref_of,
     set_end_of,
+    shown_author,
     version_of,
     written_of,
 )
@@ -65,6 +66,8 @@ _PAST_EVERY_ID = "g"
 _AT_ONCE = 500
 # The times first: a line that goes takes those of its name along.
 _RENAMING = ("rename_times", "rename_entries", "rename_overviews", "add_move", "note_renamed")
+_By: TypeAlias = tuple[str, str]  # the name and the address
+_NOBODY: _By = ("", "")
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -85,6 +88,7 @@ class NotebookPostgres:
         self._rows = EntryRows(database, owner=owner, journal=JOURNAL, clock=clock)
         self._clock = clock
         self._author = author
+        self._names_authors = is_space(owner)
 
     def write(
         self, message: CommitMessage, *, at: datetime, overview: str | None, base_version: str
@@ -122,7 +126,8 @@ class NotebookPostgres:
                 self._rows.ask(conn, "put_end", id=entry.id, expires=entry.expires)
             text = overview if overview is not None else (there or "")
             if there is None or text != there:
-                self._add_version(conn, entry.section, text, entry_id=entry.id, after=place)
+                by = (entry.author, entry.address)
+                self._add_version(conn, entry.section, text, by, after=place, came_with=entry.id)
             return self._written(conn, entry, text, repeated=False)
 
     def set_end(self, message: CommitMessage) -> None:
@@ -145,7 +150,7 @@ class NotebookPostgres:
             if version_of(there) != base_version:
                 raise OverviewConflict(section, base_version, _as_file(there), overview)
             ((after,),) = self._ask(conn, "last_place")
-            self._add_version(conn, section, overview, entry_id="", after=after)
+            self._add_version(conn, section, overview, self._person(), after=after)
         return ()
 
     def move(self, old: str, new: str, *, below: bool) -> SectionMoves:
@@ -165,17 +170,18 @@ class NotebookPostgres:
     def find_section(self, name: str) -> Section | None:
         """A section as it is now; see the port."""
         with self._rows.reading() as conn:
-            there = self._overview(conn, name)
-            if there is None:
+            if not (rows := self._ask(conn, "overview", section=name)):
                 return None
             count, _ = self._counts(conn, name).get(name, (0, None))
             newest = self._lines(conn, "shown", "newest", section=name, start=0, length=1)
+        ((there, _, author, address),) = rows
         return Section(
             name=name,
             overview=there,
             version=version_of(there),
             entry_count=count,
             last_entry=next(iter(newest), None),
+            author=self._shown(author, address),
         )
 
     def list_sections(self) -> list[str]:
@@ -247,8 +253,10 @@ class NotebookPostgres:
                 conn, "current", sections=None if sections is None else Texts(sections)
             )
         return [
-            DatedOverview(section=name, text=body, at=_utc(at), written=_utc(written))
-            for name, body, at, written in rows
+            DatedOverview(
+                section=x, text=text, at=_utc(at), written=_utc(to), author=self._shown(*by)
+            )
+            for x, text, at, to, *by in rows
         ]
 
     def read_placed(self, names: Sequence[str]) -> list[PlacedEntry]:
@@ -307,7 +315,7 @@ class NotebookPostgres:
     ) -> tuple[Replacement, ...]:
         """Entries of a section that were replaced since its overview was written; see the port."""
         with self._rows.reading() as conn:
-            text, after = next(iter(self._ask(conn, "overview", section=section)), ("", 0))
+            text, after, *_ = next(iter(self._ask(conn, "overview", section=section)), ("", 0))
             asked = self._ask(conn, "replaced") if text.strip() else []
         rows = [_Replaced(*row) for row in asked]
         newest = {row.former: row for row in reversed(rows)}
@@ -346,7 +354,7 @@ class NotebookPostgres:
             for section in sections:
                 changed += len(self._ask(conn, "drop_versions", section=section))
                 ((after,),) = self._ask(conn, "last_place")
-                self._add_version(conn, section, "", entry_id="", after=after)
+                self._add_version(conn, section, "", _NOBODY, after=after)
             for section, number, body, is_current in self._ask(conn, "all_versions"):
                 left = cut(body) if current or not is_current else body
                 if left != body:
@@ -363,9 +371,9 @@ class NotebookPostgres:
             moves = self._ask(conn, "moves")
         steps: list[tuple[tuple[int, int], Step]] = [((row[-1], 0), _entry(row)) for row in rows]
         there = {row[0] for row in rows}
-        for section, body, at, entry_id, after, _ in versions:
+        for section, body, at, entry_id, after, _, author, address in versions:
             came_with = entry_id if entry_id in there else ""
-            step = PastOverview(section=section, text=body, at=_utc(at), entry_id=came_with)
+            step = PastOverview(section, body, _utc(at), came_with, author, address)
             steps.append(((after, 1 if entry_id else 2), step))
         steps.sort(key=lambda each: each[0])  # which keeps the order of what has the same place
         return WholeNotebook(steps=[step for _, step in steps], moves=[(x, y) for x, y in moves])
@@ -390,11 +398,13 @@ class NotebookPostgres:
                 if (name := named[section]) not in there:
                     continue
                 known = self._texts(conn, name)  # of two that are one by now, with the first's
-                text = joined(known, come)
+                newest = come[-1]
+                text = joined(known, [x.text for x in come])
                 if text != known[-1]:
-                    self._add_version(conn, name, come[-1], entry_id="", after=last)
-                    if text != come[-1]:
-                        self._add_version(conn, name, text, entry_id="", after=last)
+                    by = (newest.author, newest.address)
+                    self._add_version(conn, name, newest.text, by, after=last)
+                    if text != newest.text:  # the words of both, which is nobody's text
+                        self._add_version(conn, name, text, _NOBODY, after=last)
             if whole.mark:
                 self._rows.ask(conn, "note_taken_over", key=whole.mark, at=self._clock())
 
@@ -452,7 +462,8 @@ class NotebookPostgres:
                 for past, after in some:
                     number = numbers[past.section] = numbers.get(past.section, 0) + 1
                     given = {"section": past.section, "id": past.entry_id, "after": after}
-                    given |= {"number": number, "at": past.at, **_overview_columns(past.text)}
+                    by = (past.author, past.address)
+                    given |= {"number": number, "at": past.at, **_overview_columns(past.text, by)}
                     self._rows.ask(conn, "put_version", **given)
 
     def _texts(self, conn: Connection, section: str) -> list[str]:
@@ -481,8 +492,7 @@ class NotebookPostgres:
         """The entry that a message is to be."""
         at = at.astimezone(UTC).replace(microsecond=0)
         written = written_of(message)
-        member = author_at_work()
-        author, _, address = (person_of(member) if member else self._author).rpartition(" <")
+        author, address = self._person()
         return NotebookEntry(
             section=message.section,
             id=message.entry_id,
@@ -492,11 +502,17 @@ class NotebookPostgres:
             text=message.text,
             work_context=message.work_context,
             author=author,
-            address=address.removesuffix(">"),
+            address=address,
             supersedes=message.supersedes,
             written=None if written == at else written,
             expires=own_end(message),
         )
+
+    def _person(self) -> _By:
+        """The name and the address of who writes now."""
+        member = author_at_work()
+        author, _, address = (person_of(member) if member else self._author).rpartition(" <")
+        return author, address.removesuffix(">")
 
     def _written(
         self, conn: Connection, entry: NotebookEntry, overview: str, *, repeated: bool
@@ -511,11 +527,11 @@ class NotebookPostgres:
         )
 
     def _add_version(
-        self, conn: Connection, section: str, text: str, *, entry_id: str, after: int
+        self, conn: Connection, section: str, text: str, by: _By, *, after: int, came_with: str = ""
     ) -> None:
         """Put an overview in the place of what is there, whose number no other has."""
-        given = {"section": section, "id": entry_id, "after": after, "at": self._clock()}
-        self._rows.ask(conn, "add_version", **given, **_overview_columns(text))
+        given = {"section": section, "id": came_with, "after": after, "at": self._clock()}
+        self._rows.ask(conn, "add_version", **given, **_overview_columns(text, by))
 
     def _overview(self, conn: Connection, section: str) -> str | None:
         rows = self._ask(conn, "overview", section=section)
@@ -538,7 +554,24 @@ class NotebookPostgres:
         return _entry(rows[0]) if rows else None
 
     def _lines(self, conn: Connection, *rest: str, **asked: object) -> list[EntryLine]:
-        return [*map(_line, self._ask(conn, "line", *rest, **asked))]
+        return [*map(self._line, self._ask(conn, "line", *rest, **asked))]
+
+    def _line(self, row: tuple[Any, ...]) -> EntryLine:
+        entry_id, section, at, more, expires, *_ = row
+        said = json.loads(more)
+        return EntryLine(
+            id=entry_id,
+            section=section,
+            hash=said["hash"],
+            at=_utc(at),
+            summary=said["summary"],
+            expires=expires and _utc(expires),
+            author=self._shown(said["author"], said["address"]),
+        )
+
+    def _shown(self, author: str, address: str) -> str:
+        """The name of who wrote a text, where several users write."""
+        return shown_author(author, address) if self._names_authors else ""
 
     def _placed(self, conn: Connection, *rest: str, **asked: object) -> list[PlacedEntry]:
         rows = self._ask(conn, "whole", "shown", *rest, **asked)
@@ -546,7 +579,7 @@ class NotebookPostgres:
         ids = {entry.supersedes for entry in entries if entry.supersedes}
         with conn.pipeline() if ids else nullcontext():
             found = {x: self._rows.ask(conn, "line", "shown", "held_before", id=x) for x in ids}
-        formers = {x: _line(row).ref for x, each in found.items() for row in each.fetchall()}
+        formers = {x: self._line(row).ref for x, each in found.items() for row in each.fetchall()}
         return [
             PlacedEntry(entry=entry, place=row[-1], former=formers.get(entry.supersedes, ""))
             for entry, row in zip(entries, rows, strict=True)
@@ -592,8 +625,9 @@ def _row_of(entry: NotebookEntry) -> EntryRow:
     )
 
 
-def _overview_columns(text: str) -> dict[str, object]:
-    return {"body": text, "version": version_of(text), "links": Texts(_targets(links_of(text)))}
+def _overview_columns(text: str, by: _By = _NOBODY) -> dict[str, object]:
+    said = {"author": by[0], "address": by[1], "version": version_of(text)}
+    return {**said, "body": text, "links": Texts(_targets(links_of(text)))}
 
 
 def _entry(row: Sequence[Any]) -> NotebookEntry:
@@ -607,19 +641,6 @@ def _entry(row: Sequence[Any]) -> NotebookEntry:
         written=None if written == at else _utc(written),
         expires=expires and _utc(expires),
         **json.loads(more),
-    )
-
-
-def _line(row: tuple[Any, ...]) -> EntryLine:
-    entry_id, section, at, more, expires, *_ = row
-    said = json.loads(more)
-    return EntryLine(
-        id=entry_id,
-        section=section,
-        hash=said["hash"],
-        at=_utc(at),
-        summary=said["summary"],
-        expires=expires and _utc(expires),
     )
 
 

@@ -68,10 +68,11 @@ ORDER BY e.at, e.place LIMIT 1;
 
 -- name: current
 -- The current overviews of some sections, or of all where none are named, with when the newest entry of each was
--- and when it was last written to.
-SELECT o.section, o.body, coalesce(newest.at, o.written_at), greatest(newest.written_at, o.written_at)
+-- and when it was last written to, and who put it in place.
+SELECT o.section, o.body, coalesce(newest.at, o.written_at), greatest(newest.written_at, o.written_at),
+    o.author, o.address
 FROM (
-    SELECT DISTINCT ON (section) section, body, written_at FROM cp_overviews
+    SELECT DISTINCT ON (section) section, body, written_at, author, address FROM cp_overviews
     WHERE user_id = %(owner)s
         AND (%(sections)s::text[] IS NULL OR section = ANY (%(sections)s::text[]))
     ORDER BY section, number DESC
@@ -117,8 +118,8 @@ GROUP BY e.scope;
 SELECT DISTINCT section FROM cp_overviews WHERE user_id = %(owner)s ORDER BY section;
 
 -- name: overview
--- The current overview of a section.
-SELECT body, after FROM cp_overviews
+-- The current overview of a section, and who put it in place.
+SELECT body, after, author, address FROM cp_overviews
 WHERE user_id = %(owner)s AND section = %(section)s ORDER BY number DESC LIMIT 1;
 
 -- name: overviews
@@ -157,26 +158,28 @@ WHERE user_id = %(owner)s AND section = %(section)s AND number = %(number)s;
 
 -- name: whole_versions
 -- What overviews are and were, each with the place of the newest entry that its writer could read.
-SELECT section, body, written_at, entry_id, after, number FROM cp_overviews WHERE user_id = %(owner)s
+SELECT section, body, written_at, entry_id, after, number, author, address FROM cp_overviews WHERE user_id = %(owner)s
 ORDER BY after, section, number;
 
 -- name: add_version
 -- A new version of the overview of a section, which is the current one from now on.
 INSERT INTO cp_overviews (
-    user_id, section, number, version, body, links, entry_id, after, written_at
+    user_id, section, number, version, body, links, entry_id, after, written_at, author, address
 ) VALUES (
     %(owner)s, %(section)s, (
         SELECT coalesce(max(number), 0) + 1 FROM cp_overviews
         WHERE user_id = %(owner)s AND section = %(section)s
-    ), %(version)s, %(body)s, %(links)s::text[], %(id)s, %(after)s, %(at)s
+    ), %(version)s, %(body)s, %(links)s::text[], %(id)s, %(after)s, %(at)s,
+    %(author)s, %(address)s
 );
 
 -- name: put_version
 -- A version of the overview of a section that was not there.
 INSERT INTO cp_overviews (
-    user_id, section, number, version, body, links, entry_id, after, written_at
+    user_id, section, number, version, body, links, entry_id, after, written_at, author, address
 ) VALUES (
-    %(owner)s, %(section)s, %(number)s, %(version)s, %(body)s, %(links)s::text[], %(id)s, %(after)s, %(at)s
+    %(owner)s, %(section)s, %(number)s, %(version)s, %(body)s, %(links)s::text[], %(id)s, %(after)s, %(at)s,
+    %(author)s, %(address)s
 );
 
 -- name: last_place

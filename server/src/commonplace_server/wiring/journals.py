@@ -89,7 +89,7 @@ def pages_of(
 
 def source_of_chronicle(store: ChroniclePostgres, zone: tzinfo) -> SharedSource:
     """What follows a chronicle; zone: of the days of its entries."""
-    return SharedSource(event.JOURNAL, store, partial(event.doc_of, zone=zone))
+    return SharedSource(event.JOURNAL, store, partial(event.doc_of, zone=zone, owner=store.owner))
 
 
 def source_of_private(store: PrivatePostgres) -> SharedSource:

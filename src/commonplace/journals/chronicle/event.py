@@ -16,6 +16,7 @@ from commonplace.core.clock import local_date, render_date
 from commonplace.core.digest import blake2b_hex
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible_line
+from commonplace.core.spaces import is_space
 from commonplace.core.text import opening, storable, well_formed
 from commonplace.core.values import Doc, superseding_tags
 from commonplace.journals.chronicle.go_format import render_go_json
@@ -428,9 +429,13 @@ def stamp_of(instant: int, parts: Sequence[bytes]) -> str:
     return blake2b_hex(b"\0".join((b"%d" % instant, *parts)))
 
 
-def doc_of(event: Event, zone: tzinfo) -> Doc:
+def author_of(event: Event) -> str:
+    """The user who logged an entry; empty where nobody knows, or it is a space's by no member."""
+    return "" if event.username == UNKNOWN or is_space(event.username) else event.username
+
+
+def doc_of(event: Event, zone: tzinfo, owner: str) -> Doc:
     """What the index holds of an entry; its tags folded, since an index compares them exactly."""
-    # No author: a login stands at every entry of a log, and what it says is not part of any.
     return Doc(
         ref=event.ref,
         journal=JOURNAL,
@@ -443,6 +448,8 @@ def doc_of(event: Event, zone: tzinfo) -> Doc:
             *dict.fromkeys(fold_tag(x) for x in event.own_tags),
             *superseding_tags(event.supersedes),
         ),
+        # In a log of one person a login stands at every entry, and what it says is part of none.
+        author=author_of(event) if is_space(owner) else "",
         dated=render_date(local_date(event.at, zone)),
         written=event.written,
         turn=event.place,

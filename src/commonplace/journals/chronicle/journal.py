@@ -191,6 +191,11 @@ class ChronicleJournal:
         return self._path
 
     @property
+    def owner(self) -> str:
+        """Whose it is."""
+        return self._owner
+
+    @property
     def author(self) -> Author:
         """Who logs here."""
         return self._author

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.text import first_words
 from commonplace.core.values import EntryPreview, Page
-from commonplace.journals.chronicle.event import JOURNAL, KIND, UNKNOWN
+from commonplace.journals.chronicle.event import JOURNAL, KIND, UNKNOWN, author_of
 
 if TYPE_CHECKING:
     from commonplace.journals.chronicle.event import Event
@@ -46,7 +46,7 @@ class ChroniclePages:
             kind=KIND,
             at=event.at,
             text=event.message,
-            author=event.username if event.username != UNKNOWN else "",
+            author=author_of(event),
             tags=tuple(event.own_tags),
             before=_preview(before),
             after=_preview(after),

@@ -38,7 +38,7 @@ class ChronicleSource:
     def __init__(self, chronicle: ChronicleJournal) -> None:
         self._store = chronicle.files
         self._examined = chronicle.examined
-        self._zone = chronicle.zone
+        self._zone, self._owner = chronicle.zone, chronicle.owner
         self._logged: set[str] = set()
         self._passed: tuple[str, int] | None = None
         self._remains = False
@@ -78,7 +78,7 @@ class ChronicleSource:
             return
         if not known:
             newest = self._newest()
-            yield from (Put(doc_of(x, self._zone)) for x in newest)
+            yield from (Put(doc_of(x, self._zone, self._owner)) for x in newest)
             known = {x.ref: x.stamp for x in newest}
         began = time.time_ns()
         found = self._examined.take()
@@ -92,7 +92,7 @@ class ChronicleSource:
         while batch := list(islice(waiting, _AT_ONCE)):
             events = self._store.read_many([x.key for x in batch])
             events.sort(key=lambda x: x.instant, reverse=True)
-            yield from (Put(doc_of(x, self._zone)) for x in events)
+            yield from (Put(doc_of(x, self._zone, self._owner)) for x in events)
         yield from (Drop(ref) for ref in gone)
         stamps = frozenset((ref, x.stamp) for ref, x in found.seen.items())
         settled = began - self._store.changed_ns() > TICK_NS
@@ -115,7 +115,7 @@ class ChronicleSource:
             known = since.stamps(ref).get(ref)
             event = self._store.get(ref.removeprefix(f"{JOURNAL}:"))
             if event is not None and event.stamp != known:
-                yield Put(doc_of(event, self._zone))
+                yield Put(doc_of(event, self._zone, self._owner))
             elif event is None and known is not None:
                 yield Drop(ref)
 

@@ -58,12 +58,13 @@ def entry_text(entry: NotebookEntry) -> str:
 
 
 def doc_of_overview(
-    section: str, text: str, *, at: datetime, written: datetime, zone: tzinfo
+    section: str, text: str, *, at: datetime, written: datetime, zone: tzinfo, author: str
 ) -> Doc:
     """What the index holds of a section's overview, as old as the section's newest entry.
 
-    written: When the section was last written to.
+    written: When the section was last written to; author: who put it in place, empty for nobody.
     """
+    by = f" {sha256_hex(author.encode('utf-8', 'replace'))[:8]}" if author else ""
     return Doc(
         ref=ref_of(section),
         journal=JOURNAL,
@@ -71,7 +72,8 @@ def doc_of_overview(
         kind=OVERVIEW,
         at=at,
         text=text,
-        stamp=f"{version_of(text)} {int(at.timestamp())}",
+        stamp=f"{version_of(text)} {int(at.timestamp())}{by}",
+        author=author,
         dated=render_date(local_date(at, zone)),
         written=max(at, written),
     )

@@ -139,7 +139,12 @@ class NotebookEntry(Struct, frozen=True, kw_only=True):
     @property
     def author_name(self) -> str:
         """Who wrote it, empty where nobody was named."""
-        return "" if f"{self.author} <{self.address}>" == DEFAULT_AUTHOR else self.author
+        return shown_author(self.author, self.address)
+
+
+def shown_author(author: str, address: str) -> str:
+    """The name of who wrote a text; empty where nobody was named."""
+    return "" if f"{author} <{address}>" == DEFAULT_AUTHOR else author
 
 
 def ref_of(section: str, entry_id: str = "") -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import make_folder
 from commonplace.core.redact import Screen
-from commonplace.core.spaces import author_at_work
+from commonplace.core.spaces import author_at_work, is_space
 from commonplace.journals.git.commit import render_person
 from commonplace.journals.git.history import parse_commit
 from commonplace.journals.git.repo import init_repository
@@ -78,7 +78,9 @@ class NotebookJournal(NotebookReader, NotebookActs):
         random_bytes: Callable[[int], bytes] = os.urandom,
         screen: Screen | None = None,
     ) -> None:
-        NotebookReader.__init__(self, folder, ledger=ledger, zone=zone, clock=clock)
+        NotebookReader.__init__(
+            self, folder, ledger=ledger, zone=zone, clock=clock, names_authors=is_space(owner)
+        )
         NotebookActs.__init__(
             self, owner=owner, clock=clock, screen=screen or Screen(), random_bytes=random_bytes
         )

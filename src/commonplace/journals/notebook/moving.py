@@ -206,9 +206,15 @@ class _History:
             text = texts[each.blob]
             if self._now.get(each.section) != text:
                 self._now[each.section] = text
-                entry_id = "" if end else made
                 self.steps.append(
-                    PastOverview(section=each.section, text=text, at=at, entry_id=entry_id)
+                    PastOverview(
+                        section=each.section,
+                        text=text,
+                        at=at,
+                        entry_id="" if end else made,
+                        author=commit.author,
+                        address=commit.address,
+                    )
                 )
 
     def _placed(self, entry: NotebookEntry) -> NotebookEntry:

@@ -105,6 +105,7 @@ class NotebookPages:
             kind=OVERVIEW,
             at=self._notebook.overview_at(section.name),
             text=section.overview,
+            author=section.author,
             before=_neighbour(section.last_entry),
             replaced_since=self.replaced_since(ref_of(section.name)),
             backlinks=self._previews(backlinks),

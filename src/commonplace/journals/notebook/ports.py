@@ -47,12 +47,14 @@ class DatedOverview(Struct, frozen=True, kw_only=True):
     Attributes:
         at: When the newest entry of its section was; without one when it was written.
         written: When the section was last written to.
+        author: Who put it in place, in the notebook of a space; else empty.
     """
 
     section: str
     text: str
     at: datetime
     written: datetime
+    author: str
 
 
 class WritesNotebook(Protocol):

@@ -23,6 +23,7 @@ from commonplace.journals.notebook.format import (
     entry_of,
     parse_file,
     parse_message,
+    shown_author,
 )
 from commonplace.journals.notebook.ledger import Ledger
 from commonplace.journals.notebook.names import (
@@ -32,7 +33,7 @@ from commonplace.journals.notebook.names import (
     parse_address,
     parse_section,
 )
-from commonplace.journals.notebook.replaced import replaced_since_overview
+from commonplace.journals.notebook.replaced import commits_that_wrote, replaced_since_overview
 from commonplace.journals.notebook.sections import (
     MOST_BACKLINKS,
     Backlinks,
@@ -84,6 +85,8 @@ def entry_at(line: EntryLine, content: bytes) -> NotebookEntry:
 class NotebookReader:
     """One owner's notebook in one git repository, to be read; see `NotebookJournal`.
 
+    names_authors: whether several users write in it, so that each text says who did.
+
     What reads it raises Invalid for what no notebook has, NotFound for what this one has not, and
     Unavailable or Denied where git or the disk refuses.
     """
@@ -95,10 +98,12 @@ class NotebookReader:
         ledger: Path,
         zone: tzinfo,
         clock: Callable[[], datetime],
+        names_authors: bool = False,
     ) -> None:
         self.folder = folder
         self.zone = zone
         self.clock = clock
+        self._names_authors = names_authors
         self._ledger_path = ledger
         self._opening = threading.RLock()
         self._opened: tuple[GitRepository, Ledger] | None = None
@@ -146,6 +151,13 @@ class NotebookReader:
         """When a section's newest entry was; of one without any, when the branch's commit was."""
         return self.ledger.newest_at(section) or self.head_at()
 
+    def overview_author(self, section: str) -> str:
+        """Who put a section's overview in place; empty where only its owner writes."""
+        # This reads the history of a file, which nobody waits for who writes alone.
+        if not self._names_authors:
+            return ""
+        return ", ".join(self._authors_of(commits_that_wrote(self.repo, self.ledger, section)))
+
     def read_section(self, section: str) -> Section:
         """A section's overview, as the branch has it."""
         name = parse_section(section)
@@ -160,8 +172,22 @@ class NotebookReader:
             overview=file.overview,
             version=file.version,
             entry_count=self.count(name, file) - self.ledger.count_expired(name),
-            last_entry=next(iter(self.ledger.newest(name)), None),
+            last_entry=next(iter(self._named(self.ledger.newest(name))), None),
+            author=self.overview_author(name) if file.overview.strip() else "",
         )
+
+    def _named(self, lines: list[EntryLine]) -> list[EntryLine]:
+        """Entries in a list, each with its author where several users write."""
+        if not self._names_authors:
+            return lines
+        authors = self._authors_of([line.hash for line in lines])
+        return [replace(x, author=y) for x, y in zip(lines, authors, strict=True)]
+
+    def _authors_of(self, commits: Sequence[str]) -> list[str]:
+        """The names of those who wrote commits; empty for one whom nobody named."""
+        blobs = self.repo.read_objects([*commits]) if commits else []
+        read = [parse_commit(x.name, x.content) if x else None for x in blobs]
+        return [shown_author(x.author, x.address) if x else "" for x in read]
 
     def list_replaced_since(
         self, section: str, *, before: datetime | None = None
@@ -280,7 +306,7 @@ class NotebookReader:
             (blob,) = self.repo.read_blobs(self.repo.head().commit, [file_of(name)])
             if blob is None:
                 raise self.no_section(name)
-        return found
+        return self._named(found)
 
     def list_all_entries(
         self, section: str, *, branch: str = "", start: int = 0, length: int = 10
@@ -295,7 +321,7 @@ class NotebookReader:
         name = parse_section(section)
         if not self.branches.has_section(name):
             self.list_entries(section, start=start, length=length)  # raises where there is none
-        return self.branches.newest(name, branch=on, start=start, length=length)
+        return self._named(self.branches.newest(name, branch=on, start=start, length=length))
 
     def list_sections(self) -> list[str]:
         """Every section that has a file now, by name."""

@@ -55,6 +55,16 @@ def replaced_since_overview(
     return tuple(found.values())
 
 
+def commits_that_wrote(repo: GitRepository, ledger: Ledger, section: str) -> list[str]:
+    """The commits that made a section's overview what it is; none where it is blank.
+
+    Several where clones wrote the same text. Raises: Unavailable, Denied.
+    """
+    head = repo.head().commit
+    overviews = _Overviews(repo, [file_of(name) for name in ledger.names_of(section)], head)
+    return _commits_that_wrote(overviews) if head and overviews.read([]) else []
+
+
 def _unknown_to_writer(
     replaced: Sequence[ReplacedEntry], overviews: _Overviews
 ) -> Iterator[ReplacedEntry]:

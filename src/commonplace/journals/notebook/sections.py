@@ -36,6 +36,7 @@ class EntryLine(Struct, frozen=True, kw_only=True):
         hash: Of its commit now; empty for one that a database keeps and that never was a commit.
         expires: When it expires; None for never.
         branches: The other branches that hold it; empty for one of the notebook's own.
+        author: Who wrote it, in the notebook of a space; else empty.
     """
 
     id: str
@@ -45,6 +46,7 @@ class EntryLine(Struct, frozen=True, kw_only=True):
     summary: str
     expires: datetime | None = None
     branches: tuple[str, ...] = ()
+    author: str = ""
 
     @property
     def ref(self) -> str:
@@ -100,6 +102,7 @@ class Section(Struct, frozen=True, kw_only=True):
     Attributes:
         version: Of the overview.
         last_entry: None where there is none.
+        author: Who put the overview in place, in the notebook of a space; else empty.
     """
 
     name: str
@@ -107,6 +110,7 @@ class Section(Struct, frozen=True, kw_only=True):
     version: str
     entry_count: int
     last_entry: EntryLine | None
+    author: str = ""
 
 
 class TocNode(Struct, frozen=True, kw_only=True):

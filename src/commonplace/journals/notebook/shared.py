@@ -269,7 +269,12 @@ class SharedNotebook(NotebookActs):
         for each in self._store.read_dated(sections):
             if each.text.strip():
                 yield doc_of_overview(
-                    each.section, each.text, at=each.at, written=each.written, zone=self.zone
+                    each.section,
+                    each.text,
+                    at=each.at,
+                    written=each.written,
+                    zone=self.zone,
+                    author=each.author,
                 )
 
     def read_whole(self) -> WholeNotebook:

@@ -207,7 +207,8 @@ def _said(step: Step) -> dict[str, str]:
     if isinstance(step, PastOverview):
         said = f"Amend the overview of {step.section}"
         message = CommitMessage(summary=said, text="", section=step.section, verb="overview")
-        return {"message": compose_message(message), "author": _person(DEFAULT_AUTHOR, step.at)}
+        who = f"{step.author} <{step.address}>" if step.author else DEFAULT_AUTHOR
+        return {"message": compose_message(message), "author": _person(who, step.at)}
     message = CommitMessage(
         summary=step.summary,
         text=step.text,

@@ -307,6 +307,7 @@ def overview_doc(
         at=notebook.overview_at(section),
         written=written or notebook.head_at(),
         zone=notebook.zone,
+        author=notebook.overview_author(section) if text.strip() else "",
     )
 
 

@@ -17,18 +17,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class PastOverview(Struct, frozen=True, kw_only=True):
+class PastOverview(Struct, frozen=True):
     """An overview as it is or once was.
 
     Attributes:
         at: When it was written.
         entry_id: Of the entry that it came with; empty for none.
+        author, address: Who put it in place, as git has them; empty where that is not known.
     """
 
     section: str
     text: str
     at: datetime
     entry_id: str = ""
+    author: str = ""
+    address: str = ""
 
 
 Step: TypeAlias = "NotebookEntry | PastOverview"
@@ -54,12 +57,12 @@ class WholeNotebook(Struct, frozen=True, kw_only=True):
         return [step for step in self.steps if isinstance(step, NotebookEntry)]
 
     @property
-    def overviews(self) -> dict[str, list[str]]:
+    def overviews(self) -> dict[str, list[PastOverview]]:
         """What the overview of each section was, the last of it as it is now."""
-        found: dict[str, list[str]] = {}
+        found: dict[str, list[PastOverview]] = {}
         for step in self.steps:
             if isinstance(step, PastOverview):
-                found.setdefault(step.section, []).append(step.text)
+                found.setdefault(step.section, []).append(step)
         return found
 
 

@@ -18,6 +18,7 @@ from commonplace.core.clock import local_date, period_key, render_date, render_t
 from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.fence import shows_nothing
+from commonplace.core.owner_folders import LONGEST_OWNER
 from commonplace.core.rollups import without_labels
 from commonplace.core.spaces import author_at_work
 from commonplace.core.text import json_kind, nearest, opening, storable, well_formed
@@ -351,6 +352,12 @@ def authored(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**metadata, AUTHOR: author} if author and isinstance(metadata, dict) else metadata
 
 
+def member_of(metadata: Mapping[str, Any]) -> str:
+    """The member of a space who recorded an entry; empty where nobody is named."""
+    named = metadata.get(AUTHOR)
+    return named if isinstance(named, str) and len(named) <= LONGEST_OWNER else ""
+
+
 def author_of(metadata: Mapping[str, Any]) -> str:
     """Who recorded an entry, or who said it; empty where that is not known."""
     return str(metadata.get(AUTHOR) or metadata.get("role", ""))
@@ -400,7 +407,7 @@ def doc_of(entry: TimelineEntry, zone: tzinfo, covers: tuple[str, ...] = ()) -> 
     level = parse_level(entry.level)
     day = local_date(entry.at, zone)
     role = entry.metadata.get("role")
-    author = role if isinstance(role, str) else ""
+    is_turn = level is None and isinstance(role, str) and bool(role)
     return Doc(
         ref=entry.ref,
         journal=JOURNAL,
@@ -415,8 +422,8 @@ def doc_of(entry: TimelineEntry, zone: tzinfo, covers: tuple[str, ...] = ()) -> 
             *superseding_tags(entry.supersedes),
         ),
         # Turns of a conversation lend each other context; what else is written stands alone.
-        session=f"{JOURNAL}:{day.isoformat()}" if level is None and author else "",
-        author=author,
+        session=f"{JOURNAL}:{day.isoformat()}" if is_turn else "",
+        author=member_of(entry.metadata) or (role if isinstance(role, str) else ""),
         dated=label_of(level, entry.start, zone) if level else render_date(day),
         covers=covers,
         turn=entry.seq,

@@ -169,7 +169,7 @@ class ChronicleService(Struct, frozen=True, kw_only=True):
         """What the index is to hold of an entry."""
         from commonplace.journals.chronicle.event import doc_of
 
-        return [Put(doc_of(event, self.zone))]
+        return [Put(doc_of(event, self.zone, self.chronicle.owner))]
 
     def add_entry(
         self,

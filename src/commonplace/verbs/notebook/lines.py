@@ -60,6 +60,7 @@ def line_facts(line: EntryLine) -> dict[str, Any]:
         **_ids(line),
         "timestamp": line.at.isoformat(),
         "summary": line.summary,
+        **({"author": line.author} if line.author else {}),
         **_branch_facts(line),
     }
 
@@ -80,7 +81,8 @@ def _on_branch(entry: EntryLine | NotebookEntry) -> str:
 def line_line(line: EntryLine, zone: tzinfo) -> str:
     """An entry in a list as a line."""
     summary = visible(" ".join(line.summary.split()))
-    return f"- {when_of(line.at, zone)} {summary} ({line.ref}{_on_branch(line)})"
+    by = f" by {one_line(line.author)}" if line.author else ""
+    return f"- {when_of(line.at, zone)} {summary}{by} ({line.ref}{_on_branch(line)})"
 
 
 def section_answer(
@@ -92,9 +94,9 @@ def section_answer(
     notes: Sequence[str] = (),
 ) -> Answer:
     """A section's overview, after lines on its version, what was replaced, and what links to it."""
-    lines = [
-        f"{ref_of(section.name)}, version {section.version}, {counted_entries(section.entry_count)}"
-    ]
+    by = f" by {one_line(section.author)}" if section.author else ""
+    count = counted_entries(section.entry_count)
+    lines = [f"{ref_of(section.name)}{by}, version {section.version}, {count}"]
     if section.last_entry:
         lines.append(f"Last entry: {line_line(section.last_entry, zone).removeprefix('- ')}")
     lines += replaced_since_lines(replaced, zone)
@@ -107,6 +109,7 @@ def section_answer(
             "type": "overview",
             "overview": section.overview,
             "version": section.version,
+            **({"author": section.author} if section.author else {}),
             "entry_count": section.entry_count,
             "last_entry": line_facts(section.last_entry) if section.last_entry else None,
             **replaced_since_facts(replaced),

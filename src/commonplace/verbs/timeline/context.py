@@ -12,6 +12,7 @@ from commonplace.core.clock import render_instant, render_interval
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.due_periods import span_at
+from commonplace.journals.timeline.entry import member_of
 from commonplace.verbs.context import ContextBlocks
 
 if TYPE_CHECKING:
@@ -87,4 +88,5 @@ def _label(entry: TimelineEntry, zone: tzinfo) -> str:
     else:
         when = render_instant(entry.at, zone)
     state = ", partial" if entry.partial else ", stale" if entry.stale else ""
-    return opening(f"{entry.ref} {when}{state}", 200)
+    by = f" by {member}" if (member := member_of(entry.metadata)) else ""
+    return opening(f"{entry.ref} {when}{state}{by}", 200)

@@ -14,6 +14,7 @@ from commonplace.core.rollups import render_numbers
 from commonplace.core.text import excerpt, opening
 from commonplace.journals.timeline.entry import (
     label_of,
+    member_of,
     names_of,
     parse_level,
     ref_of,
@@ -87,7 +88,8 @@ def label_line(entry: TimelineEntry, zone: tzinfo) -> str:
     """What the fence of an entry names: ref, time, type, and what is not as it seems."""
     state = state_of(entry)
     odd = f", {state}" if state in {"partial", "stale"} else ""
-    return f"{entry.ref} {title_of(entry, zone)} {entry.entry_type}{odd}"
+    by = f" by {visible_line(member)}" if (member := member_of(entry.metadata)) else ""
+    return f"{entry.ref} {title_of(entry, zone)} {entry.entry_type}{odd}{by}"
 
 
 def entry_facts(entry: TimelineEntry, zone: tzinfo, text: str) -> dict[str, Any]:
@@ -104,6 +106,7 @@ def entry_facts(entry: TimelineEntry, zone: tzinfo, text: str) -> dict[str, Any]
         "tags": _names(entry, "tags"),
         "text": visible(text),
         "cut": text != entry.content,
+        **({"author": visible_line(member)} if (member := member_of(entry.metadata)) else {}),
     }
 
 

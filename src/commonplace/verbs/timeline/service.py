@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import render_instant, render_time
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.fence import fenced
+from commonplace.core.fence import fenced, visible_line
 from commonplace.core.text import TOKEN_BYTES, opening
 from commonplace.core.values import Answer, Interval
 from commonplace.journals.timeline.entry import (
@@ -27,6 +27,7 @@ from commonplace.journals.timeline.entry import (
     RAW,
     PeriodName,
     id_of,
+    member_of,
     version_of,
 )
 from commonplace.journals.timeline.retention import KEEP_ALL
@@ -548,7 +549,8 @@ class TimelineService:
             return self._written(self.add(text, entry_type="profile_snapshot"))
         if known is None:
             return answer_of(["No profile is kept yet."], {"profile": None})
-        since = f"Profile since {render_instant(known.at, self.zone)}"
+        by = f" by {visible_line(member)}" if (member := member_of(known.metadata)) else ""
+        since = f"Profile since {render_instant(known.at, self.zone)}{by}"
         facts = {"profile": entry_facts(known, self.zone, known.content)}
         return answer_of([since, CAUTION, fenced(known.content, known.ref)], facts)
 

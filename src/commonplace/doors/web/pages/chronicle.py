@@ -8,6 +8,7 @@ from commonplace.core.clock import period_key
 from commonplace.core.text import opening
 from commonplace.doors.web.charts import Bar, Dot, bars, line
 from commonplace.doors.web.visit import WebPage
+from commonplace.journals.chronicle.event import author_of
 from commonplace.verbs.answers import ago
 from commonplace.verbs.chronicle.figures import figure_over_time
 from commonplace.verbs.chronicle.story import count_line, same_notes
@@ -118,6 +119,7 @@ def _line(visit: Visit, event: Event, *, how_long: str = "") -> Mapping[str, obj
         "text": visit.shown_opening(event.message, _SHOWN),
         "tags": [each for each in event.own_tags if each],
         "place": visit.place("chronicle", event.directory) if event.directory else "",
+        "author": author_of(event),
         "ago": how_long,
     }
 

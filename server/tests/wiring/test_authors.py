@@ -1,0 +1,199 @@
+"""All that can be written into a space names its author, at each door that shows it."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+
+import psycopg
+import pytest
+from server.tests.databases import SERIES
+from server.tests.two_homes import ask, settings_in
+from starlette.testclient import TestClient
+from tests.doors.web.web_world import ADDRESS
+
+from commonplace.app import Apps
+from commonplace.app.process import ProcessContext
+from commonplace.core.spaces import Member, at_work
+from commonplace.doors.web.guard import PageLimits
+from commonplace.journals.table import OF_SPACES
+from commonplace_server.http.limits import Limits, RateLimiter
+from commonplace_server.http.served_pages import pages_for_tokens
+from commonplace_server.postgres.migrate import migrate_postgres
+from commonplace_server.tokens import TokenFile
+
+TEAM = "space:team"
+ANN, BOB = (Member(name=name, may_delete=False) for name in ("ann", "bob ä"))
+WRITES = {
+    "add_entry": {"message": "Moved the quokka site to Hetzner."},
+    "remember_this": {"activity": "Fixed the quokka pump, says bob."},
+    "journal_write": {
+        "path": "hosting",
+        "entry": "The quokka site is at Hetzner.",
+        "overview": "All of quokka hosting is at Hetzner.",
+    },
+    "timeline_add": {"content": "Signed the quokka contract.", "metadata": {"author": "bob ä"}},
+    "timeline_profile": {"text": "A team that feeds one quokka."},
+    "amend": {},  # below: what it writes depends on whose text it is given
+}
+
+
+def fill(app):
+    """Write each kind of thing there is; who wrote it, by its ref."""
+    with at_work(ANN):
+        answers = {tool: ask(app, tool, **given) for tool, given in WRITES.items() if given}
+    [log, done, note, happened, profile] = [next(iter(x.written)) for x in answers.values()]
+    authors = dict.fromkeys([log, done, note, happened, profile, "notebook:hosting"], "ann")
+    with at_work(BOB):
+        for ref, how in ((log, {}), (done, {"supersede": True}), (happened, {}), (note, {})):
+            given = {"ref": ref, "text": f"Of {ref}: a quokka.", **how}
+            authors[ask(app, "amend", **given).facts["ref"]] = "bob ä"
+        given = {"path": "food", "entry": "A quokka eats leaves.", "overview": "Leaves."}
+        authors[ask(app, "journal_write", **given).facts["ref"]] = "bob ä"
+        ask(app, "amend", ref="notebook:food", text="Leaves, says the quokka book.")
+        authors["notebook:food"] = "bob ä"
+    with at_work(ANN):  # an entry alone leaves the overview as it was
+        note = ask(app, "journal_write", path="food", entry="The quokka ate.")
+        authors[note.facts["ref"]] = "ann"
+    return authors
+
+
+def ref_in(row):
+    """The ref that a row of a list has."""
+    return row.get("ref") or f"notebook:{row['id']}"
+
+
+LISTS = {
+    "recall": ({"query": "quokka", "limit": 50, "budget_tokens": 20_000}, "results"),
+    "list_by_time": ({"when": "today", "limit": 50}, "results"),
+    "timeline_range": ({"when": "today"}, "entries"),
+    "timeline_search": ({"query": "quokka"}, "results"),
+    "journal_list_entries": ({"path": "food"}, "entries"),
+    "list_entries": ({}, "entries"),
+}
+
+
+def unnamed(app, authors):
+    """The doors of tools that show something without its author, each with its ref."""
+    found = set()
+    for ref, author in authors.items():
+        page = ask(app, "open_ref", ref=ref)
+        if page.facts["author"] != author or f" by {author}" not in page.text:
+            found.add(("open_ref", ref))
+        if ref.startswith("notebook:"):
+            read = ask(app, "journal_read", id=ref.removeprefix("notebook:"))
+            if read.facts["author"] != author or f" by {author}" not in read.text:
+                found.add(("journal_read", ref))
+    shown = set()
+    for tool, (given, key) in LISTS.items():
+        answer = ask(app, tool, **given)
+        rows = {ref_in(x): x for x in answer.facts[key]}
+        shown |= rows.keys()
+        for ref, row in rows.items():
+            if ref in authors and row.get("author", row.get("username")) != authors[ref]:
+                found.add((tool, ref))
+        if {authors[x] for x in rows.keys() & authors} - {*named_in(answer.text)}:
+            found.add((tool, "its text"))
+    assert shown >= authors.keys()
+    return found
+
+
+def named_in(text):
+    """The authors that a text names."""
+    return [each.name for each in (ANN, BOB) if each.name in text]
+
+
+def moved(app, into):
+    """Export all of a space, and import it into another; how many items."""
+    count = 0
+    for journal in ("chronicle", "notebook", "timeline"):
+        of, to = (getattr(x, journal).portable() for x in (app, into))
+        items = [*of.export_items(None)]
+        count += to.import_items(iter(items))
+    return count
+
+
+def test_every_tool_that_writes_in_a_space_is_in_the_table(servers):
+    """A new one must say here how its author is named."""
+    tools = [
+        each for x in servers("one", TEAM).toolsets() if x.name in OF_SPACES for each in x.tools
+    ]
+    assert {tool.name for tool in tools if tool.effects.writes} == {*WRITES}
+
+
+@pytest.mark.parametrize(("place", "other"), [("files", "database"), ("database", "files")])
+def test_all_that_is_in_a_space_names_its_author(servers, place, other):
+    """In files and in a database, and so after an export from the one into the other."""
+    urls = {"files": {"url": ""}, "database": {}}
+    app = servers(place, TEAM, **urls[place])
+    authors = fill(app)
+    with at_work(BOB):
+        assert unnamed(app, authors) == set()
+    into = servers(other, TEAM, **urls[other])
+    assert moved(app, into)
+    with at_work(ANN):
+        assert unnamed(into, authors) == set()
+
+
+def test_the_pages_name_them_too(tmp_path, clock, slot):
+    """Those of each entry and overview, the lists of the log, of a day and of a search."""
+    settings = settings_in(tmp_path)
+    with closing(ProcessContext(settings, encoder=slot, serves_owners=True)) as shared:
+        apps = Apps(settings, user_home=None, clock=clock, shared=shared)
+        tokens, rates = TokenFile(settings.home, clock=clock), RateLimiter(Limits(), clock.seconds)
+        pages = pages_for_tokens(
+            apps,
+            tokens=tokens,
+            knows_host=lambda _: True,
+            may_write=True,
+            clock=clock,
+            screen=shared.screen,
+            prefix="/web",
+            limits=PageLimits(rates=rates, drafts=rates, body_bytes=10_000),
+            is_stopping=lambda: False,
+        )
+        given = {"headers": {"origin": ADDRESS}, "follow_redirects": False}
+        client = TestClient(pages, base_url=ADDRESS, **given)
+        with closing(apps), closing(client) as web:
+            with apps.using(TEAM) as app:
+                authors = fill(app)
+            key = tokens.create(TEAM, member="eve")[1]
+            assert web.post("/web/enter", data={"key": key}).status_code == 303
+            for ref, author in authors.items():
+                assert f"by {author}" in web.get("/web/entry", params={"ref": ref}).text
+            section = web.get("/web/notebook/section", params={"name": "food"}).text
+            assert "Overview by bob ä" in section
+            assert ">by ann<" in section
+            for page in ("/web/chronicle", "/web/", "/web/search?q=quokka"):
+                text = web.get(page).text
+                assert "by ann" in text, page
+                assert "by bob ä" in text, page
+
+
+@pytest.mark.usefixtures("postgres_template")  # the roles
+def test_an_overview_from_before_is_by_who_wrote_its_entry(empty_database):
+    """One that came without an entry is by nobody who is known; nothing is filed once more."""
+    before, after = ({**SERIES, "entries": SERIES["entries"][:count]} for count in (9, 10))
+    migrate_postgres(empty_database.admin_url, before)
+    more = json.dumps({"author": "ann", "address": "ann@localhost"})
+    with psycopg.connect(empty_database.admin_url) as conn:
+        conn.execute("SELECT set_config('app.user_id', %s, true)", (TEAM,))
+        conn.execute(
+            "INSERT INTO cp_entries (user_id, journal, id, at, nanos, written_at, scope,"
+            " body, tags, supersedes, more, folded) VALUES (%s, 'notebook', 'e', now(), 0,"
+            " now(), 's', 'x', '{}', '', %s, '{}')",
+            (TEAM, more),
+        )
+        conn.execute(
+            "INSERT INTO cp_overviews (user_id, section, number, version, body, links, entry_id,"
+            " after, written_at) SELECT %s, 's', n, '', 'x', '{}', id, 1, now()"
+            " FROM (VALUES (1, 'e'), (2, '')) AS known (n, id)",
+            (TEAM,),
+        )
+        filed = conn.execute("SELECT ref_id, changes FROM wb_outbox ORDER BY 1").fetchall()
+    assert migrate_postgres(empty_database.admin_url, after) == ["entries 0010 overview_authors"]
+    with psycopg.connect(empty_database.admin_url) as conn:
+        conn.execute("SELECT set_config('app.user_id', %s, true)", (TEAM,))
+        asked = "SELECT number, author, address FROM cp_overviews ORDER BY 1"
+        assert conn.execute(asked).fetchall() == [(1, "ann", "ann@localhost"), (2, "", "")]
+        assert conn.execute("SELECT ref_id, changes FROM wb_outbox ORDER BY 1").fetchall() == filed
