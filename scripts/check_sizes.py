@@ -42,7 +42,7 @@ ROOMS = {
     "src/commonplace/journals/chronicle": 5540,
     "src/commonplace/journals/git": 2750,
     "src/commonplace/journals/memory": 1750,
-    "src/commonplace/journals/notebook": 8250,
+    "src/commonplace/journals/notebook": 8310,
     "src/commonplace/journals/private": 6550,
     "src/commonplace/journals/timeline": 5950,
     "src/commonplace/journals/transcripts": 5550,
