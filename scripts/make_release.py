@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -204,6 +205,39 @@ def try_it(out: Path, version: str, home: Path) -> None:
     if "boatman" not in found:
         raise SystemExit(f"What was written is not found by meaning:\n{found}")
     print("Installed by uvx from these files; the second command answered by meaning.")
+    (bundle,) = out.glob("*.mcpb")
+    found = ask_bundle(bundle, home, environ)
+    if "boatman" not in found:
+        raise SystemExit(f"The server of {bundle.name} does not find by meaning:\n{found}")
+    print(f"{bundle.name} was unpacked and started by uv; its server answered by meaning.")
+
+
+def ask_bundle(bundle: Path, home: Path, environ: dict[str, str]) -> str:
+    """What the bundle's server finds, started by the command that its manifest names."""
+    place = home / "bundle"
+    shutil.unpack_archive(bundle, place, "zip")
+    started = json.loads((place / "manifest.json").read_text("utf-8"))["server"]["mcp_config"]
+    uv = str(Path(sys.executable).with_name(started["command"]))
+    words = [word.replace("${__dirname}", str(place)) for word in started["args"]]
+    client = {"capabilities": {}, "clientInfo": {"name": "release", "version": "1"}}
+    asked = [
+        ("initialize", {"protocolVersion": "2025-06-18", **client}),
+        ("tools/call", {"name": "recall", "arguments": {"query": "what did the ferry cost"}}),
+    ]
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n"
+        for number, (method, params) in enumerate(asked)
+    ]
+    done = subprocess.run(
+        [uv, *words],
+        cwd=home,
+        env=environ,
+        input="".join(lines),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout
 
 
 def run(*words: str, folder: Path) -> None:
