@@ -200,6 +200,21 @@ def test_a_folder_inside_a_repository_is_no_notebook(book):
     shutil.rmtree(book.folder / "inner")
 
 
+@pytest.mark.parametrize("left", ["", "HEAD.lock", "HEAD", "HEAD config.lock", "HEAD config"])
+def test_what_a_killed_init_left_is_no_repository_and_is_made_whole(book, left):
+    """What lies there after each step of git's, its folder for objects last; by the next write."""
+    git_dir = book.folder / ".git"
+    (git_dir / "refs" / "heads").mkdir(parents=True)
+    for name in left.split():
+        (git_dir / name).write_text("ref: refs/heads/main\n" if name == "HEAD" else "")
+    assert not is_repository(book.folder)
+    with pytest.raises(NotFound, match="no notebook"):
+        find_repository(book.folder)
+    book.open().write("a", "x")
+    assert book.git("fsck").returncode == 0
+    assert len(head(book)) == 40
+
+
 def test_an_existing_repository_is_adopted_as_it_is(book, tmp_path):
     """Its history is read, its own settings stay."""
     book.git("init", "-q", "-b", "trunk", str(book.folder), folder=tmp_path)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
-from commonplace.core.files import locked, make_folder, translated, write_new
+from commonplace.core.files import locked, make_folder, remove_file, translated, write_new
 from commonplace.journals.git.run import Git, git_program, run_anywhere, shell_command
 
 if TYPE_CHECKING:
@@ -320,29 +320,41 @@ def find_repository(folder: Path) -> GitRepository:
 def init_repository(folder: Path) -> GitRepository:
     """Make a repository in a folder, made if need be; one that is there is taken as it is.
 
-    Raises: Unavailable, Denied, Invalid.
+    What a killed call began is made whole. Raises: Unavailable, Denied, Invalid.
     """
     folder = Path(os.path.realpath(folder))
     if not is_repository(folder):
         git_program()  # first: an empty folder would be taken for a notebook that lost its own
         make_folder(folder, 0o777)
-        # No template: it may bring hooks.
-        made = run_anywhere(
-            ["init", "--quiet", "--template=", "--initial-branch=main", "--", str(folder)], folder
-        )
-        if made.status:
-            raise Unavailable(
-                f"No notebook can be made in {{place}}: {made.err.strip()[:200]}",
-                hint="Check the folder and its disk, then try again.",
-                place=folder,
-            )
+        with locked(folder):
+            if not is_repository(folder):  # else another process made it
+                _init(folder)
     return find_repository(folder)
 
 
+def _init(folder: Path) -> None:
+    for left in ("HEAD.lock", "config.lock"):  # of one that was killed, which git would refuse
+        if os.path.isfile(folder / ".git" / left):
+            remove_file(folder / ".git" / left)
+    # No template: it may bring hooks.
+    made = run_anywhere(
+        ["init", "--quiet", "--template=", "--initial-branch=main", "--", str(folder)], folder
+    )
+    if made.status:
+        raise Unavailable(
+            f"No notebook can be made in {{place}}: {made.err.strip()[:200]}",
+            hint="Check the folder and its disk, then try again.",
+            place=folder,
+        )
+
+
 def _find_git_dir(folder: Path) -> Path | None:
-    """The folder that git keeps for a work tree; a bare repository is one itself."""
+    """The folder that git keeps for a work tree; a bare repository is one itself.
+
+    Where git was killed as it made one there is none: the folder for objects comes last.
+    """
     git_dir = folder / ".git"
-    if os.path.isdir(git_dir):
+    if os.path.isdir(git_dir / "objects"):
         return git_dir
     if os.path.isfile(git_dir):
         pointer = _POINTER.fullmatch(_read_small(git_dir))
