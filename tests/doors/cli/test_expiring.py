@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -519,3 +521,25 @@ def test_a_new_fact_has_no_end_unless_it_is_given_one(no_weights):
     old = facts("log", "a quiet harbour", "--expires", "in 30 days")["ref"]
     facts("log", "a loud harbour", "--supersedes", old)
     assert [*json.loads(book().read_text("utf-8"))] == [old]
+
+
+@pytest.mark.parametrize("lost", ["deleted", "gone"])
+def test_a_new_entry_has_nothing_of_one_that_was_there(lost):
+    """A ref of one time has three digits by chance; of what something is kept none is given again.
+
+    Neither the end of an entry that was deleted, nor the copy of a note that is gone.
+    """
+    words = ("private", "write", "--at", "2026-11-20 09:00", "--project-notes")
+    random.seed(1)
+    former = facts(*words, "the old berth", "--expires", "in 30 days")["refs"][0]
+    if lost == "deleted":
+        run("delete", former, "--yes")
+    else:
+        shutil.rmtree(".private-journal")
+    random.seed(1)
+    ref = facts(*words, "the new berth")["refs"][0]
+    assert ref != former
+    assert "expires" not in facts("open", ref)
+    if lost == "gone":
+        assert run("recover").exit_code == 0
+        assert "the old berth" in facts("open", former)["text"]

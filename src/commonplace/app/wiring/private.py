@@ -109,6 +109,7 @@ class PrivateWiring:
             screen=context.shared.screen,
             home=context.user_home,
             trusted=context.reach / TRUSTED,
+            is_noted=lambda ref: bool(context.expiry_book.find([ref])),
             former=None
             if settings.work_folder is None
             else partial(

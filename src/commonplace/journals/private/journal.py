@@ -143,11 +143,13 @@ class PrivateJournal:
         screen: Screen | None = None,
         home: Path | None = None,
         trusted: Path | None = None,
+        is_noted: Callable[[str], bool] = lambda _ref: False,
     ) -> None:
         """Open the journal; nothing is made before the first write.
 
         known, copies and trusted are folders of ours, None for none: of the roots of all projects,
-        of copies of their notes, and of which notes of repositories the user trusts.
+        of copies of their notes, and of which notes of repositories the user trusts. is_noted: see
+        `ThoughtWriter`.
         """
         self._screen = screen or Screen()
         self._note = roots.note
@@ -169,6 +171,7 @@ class PrivateJournal:
             ignored=self.ignored,
             random_micros=random_micros,
             copies=self.copies,
+            is_noted=is_noted,
         )
 
     @property

@@ -163,6 +163,7 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
         ignored: What keeps git away.
         random_micros: 0..999, the last digits of a file name.
         copies: Of the notes of projects.
+        is_noted: Whether something is still noted of a ref, as when an entry that is gone expires.
     """
 
     roots: Sequence[Root]
@@ -171,6 +172,7 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
     ignored: IgnoredDays
     random_micros: Callable[[], int]
     copies: ProjectCopies
+    is_noted: Callable[[str], bool]
 
     def write(
         self, thoughts: Mapping[str, str], at: datetime | None, key: str | None, *, now: datetime
@@ -241,12 +243,17 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
         return True
 
     def _free_place(self, root: Root, at: datetime) -> EntryPlace:
-        """A name of this time that nothing has yet, not even an `.embedding` left alone."""
+        """A name of this time that nothing has yet, not even an `.embedding` left alone.
+
+        Nor one of an entry that is gone of which something is kept: that would be the new one's.
+        """
         day, start = render_day(at, self.zone), first_micros(at, self.random_micros())
         for tried in range(_NAMES_TRIED):
             stem = render_stem(at, self.zone, (start + tried) % 1_000_000)
             place = EntryPlace(root=root, relative=f"{day}/{stem}{SUFFIX}")
-            if not os.path.lexists(place.path) and not os.path.lexists(place.sidecar):
+            if os.path.lexists(place.path) or os.path.lexists(place.sidecar):
+                continue
+            if not self.copies.has(place) and not self.is_noted(place.ref):
                 return place
         raise Conflict(
             f"{_NAMES_TRIED} file names for {at.isoformat()} are taken.",
