@@ -655,13 +655,14 @@ class Answer:
     def noting(self, notes: Sequence[str], *, quoted_by: str = "") -> Answer:
         """The answer with further notes below those it has, and with who quotes in it."""
         all_notes = tuple(dict.fromkeys((*(self.notes or ()), *notes))) if notes else self.notes
-        return Answer(
-            self.said,
-            self._facts,
-            all_notes,
-            quoted_by=quoted_by or self.quoted_by,
-            written=self.written,
-        )
+        return self._with(all_notes, quoted_by or self.quoted_by)
+
+    def with_notes(self, change: Callable[[str], str]) -> Answer:
+        """The answer with each of its notes in other words."""
+        return self._with(self.notes and [change(note) for note in self.notes], self.quoted_by)
+
+    def _with(self, notes: Sequence[str] | None, quoted_by: str) -> Answer:
+        return Answer(self.said, self._facts, notes, quoted_by=quoted_by, written=self.written)
 
 
 class Passage(Struct, frozen=True, kw_only=True):

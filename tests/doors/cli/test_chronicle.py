@@ -565,9 +565,16 @@ def test_a_file_that_is_no_database(database):
 
 
 def test_a_command_names_what_an_entry_may_replace():
-    """Also where nothing was filed yet: each command ends before a background could."""
-    run("log", "The API listens on port 8000.")
-    assert "May replace" in run("log", "The API now listens on port 9000.").output
+    """Also where nothing was filed yet: each command ends before a background could.
+
+    How that is settled is said in commands, and a model is told the name of an argument.
+    """
+    for now, words in (("8000", ("log",)), ("8001", ("private", "write"))):
+        run(*words, f"The API listens on port {now}.")
+        said = run(*words, f"The API now listens on port {now}9.").output
+        assert "May replace" in said
+        assert "; if so, `commonplace undo`, and write it again with --supersedes.\n" in said
+        assert "say supersedes" not in said
 
 
 @needs_terminal

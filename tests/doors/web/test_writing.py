@@ -90,6 +90,17 @@ def test_every_kind_can_be_written(world, browser):
     assert [each.name for each in KINDS if f"{PLANTED} {each.name}" not in written] == []
 
 
+def test_what_it_may_replace_is_said_in_words_of_the_page(world, browser):
+    """Undo stands beside it; an entry of the notebook cannot be taken back."""
+    for kind, settled in (("log", "undo this and replace"), ("notebook", "replace")):
+        for text in ("quokka API listens on port 8000.", "quokka API now listens on port 9000."):
+            send(browser, text=f"The {text}", path="api", **{"as": kind})
+            world.clock.advance(3600)
+        said = words_of(browser.get("/"))
+        assert f"; if so, {settled} that one on its page." in said
+        assert "say supersedes" not in said
+
+
 def test_a_decision_is_tagged_so_beside_its_own_tags(world, browser):
     """As the command line would."""
     send(browser, text=PLANTED, tags="hosting, #api", at="yesterday 9am", **{"as": "decision"})

@@ -24,6 +24,7 @@ from commonplace.doors.cli.frame import Frame
 from commonplace.doors.cli.options import expires_at, keeps_former, says_yes
 from commonplace.doors.cli.output import say
 from commonplace.doors.cli.short_refs import find_entry, is_older_than_list, terminal_name
+from commonplace.search.proposed import proposal_for_people
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -38,6 +39,8 @@ ENCODER_WAIT_S = 10.0
 
 _OF_CHRONICLE = ("log", "when")
 """Commands of chronicle's that have short names."""
+
+_SETTLED = "; if so, `commonplace undo`, and write it again with --supersedes."
 
 VECTORS_WAIT_S = 10.0
 """How long a command lets vectors be made that it asked for, before it ends."""
@@ -209,7 +212,7 @@ def _noted(
         note({} if is_known or is_edit or not is_own else answer.written)
     note_edits(app, editor.unkept)
     _note_seen(app, answer.written if is_own else ())
-    return answer
+    return answer.with_notes(lambda note: proposal_for_people(note, _SETTLED))
 
 
 def _note_seen(app: App, refs: Collection[str]) -> None:

@@ -13,6 +13,7 @@ from commonplace.core.text import opening
 from commonplace.doors.web.box import FIELDS, FORM, KINDS, find_kind, kinds_of
 from commonplace.doors.web.guard import check_writes
 from commonplace.doors.web.visit import Redirect, WebPage, offer_to_delete, status_of
+from commonplace.search.proposed import proposal_for_people
 from commonplace.verbs.amend import names_in
 from commonplace.verbs.chronicle.leading_time import split_time
 from commonplace.verbs.today.draft import CHOSEN, DraftText
@@ -80,7 +81,9 @@ def write(visit: Visit) -> Redirect | WebPage:
     except CommonplaceError as exc:
         # The form is shown again with what was typed: no draft may be there to hold it.
         return _form(visit, typed, problem=exc, status=status_of(exc, refused=400))
-    notes = list(answer.facts.get("notes", ()))
+    offer = _offer(visit, answer, kind)
+    settled_by = f"; if so, {'undo this and ' if offer else ''}replace that one on its page."
+    notes = [proposal_for_people(note, settled_by) for note in answer.facts.get("notes", ())]
     try:
         draft.drop()
     except CommonplaceError as exc:
@@ -88,7 +91,7 @@ def write(visit: Visit) -> Redirect | WebPage:
         notes.append(f"What was in the box could not be cleared: {why}")
     visit.app.seen_marks.keep_written(answer.written, visit.app.clock())  # its writer has seen it
     said = kind.done.format(opening(visit.shown(text), _SAID))
-    return Redirect(to=visit.url("home"), notes=(said, *notes), offer=_offer(visit, answer, kind))
+    return Redirect(to=visit.url("home"), notes=(said, *notes), offer=offer)
 
 
 def _question(typed: DraftText) -> str:
