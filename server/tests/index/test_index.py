@@ -19,6 +19,8 @@ from commonplace.index.sqlite.words import FEW
 from commonplace_server.index.doc_cache import CachedDocs, DocCache
 from commonplace_server.index.index import TABLES, PostgresIndex
 from commonplace_server.index.nearest import PREFIX, maintain_nearest
+from commonplace_server.index.packed import Block, postings_in
+from commonplace_server.index.packing import PackSizes
 from commonplace_server.index.vector_cache import CachedVectors, VectorCache
 from commonplace_server.postgres.database import Postgres, refuse_unguarded
 from commonplace_testing import ALONE, START, TOGETHER, HashingEncoder, a_doc, encode_all, look
@@ -60,9 +62,29 @@ def pooled():
         pool.close()
 
 
-@pytest.fixture(params=["kept", "asked"])
+SMALL = PackSizes(least=1, share=1_000, segment=3)
+
+
+class Packing:
+    """An index whose words are packed after some of the changes, as a worker does now and then."""
+
+    def __init__(self, index):
+        self._index = index
+
+    def apply(self, changes):
+        self._index.apply(changes)
+        if len(changes) % 3:
+            self._index.pack()
+
+    def __getattr__(self, name):
+        return getattr(self._index, name)
+
+
+@pytest.fixture(params=["kept", "asked", "packed"])
 def mine(opened, request):
-    """An index whose process keeps the vectors, and one that has the server compute the products."""
+    """One whose process keeps the vectors, one that has the server compute them, a packed one."""
+    if request.param == "packed":
+        return Packing(opened(pack_sizes=SMALL).of_owner("me"))
     return opened(**({} if request.param == "kept" else {"cached_chunks": 0})).of_owner("me")
 
 
@@ -319,8 +341,8 @@ def test_common_words_are_left_out_as_on_disk(opened):
         docs.append(a_doc(f"n:{i}", " ".join(words), minutes=i))
     mine.apply([Put(doc) for doc in docs])
 
-    def found(words, **rest):
-        return set(look(mine, words, where=Filter(**rest), limit=2000))
+    def found(words, index=mine, **rest):
+        return set(look(index, words, where=Filter(**rest), limit=2000))
 
     for _ in range(2):  # the second time the counts are remembered
         assert found("rare often every") == {"n:0", "n:1", "n:2"}
@@ -328,6 +350,12 @@ def test_common_words_are_left_out_as_on_disk(opened):
         assert len(found("every")) == 1200
         hour = Interval(start=START + timedelta(minutes=30), end=START + timedelta(minutes=90))
         assert len(found("often rare", interval=hour)) == 20
+    opened(pack_sizes=PackSizes(segment=500)).of_owner("me").pack()
+    for index in (mine, opened().of_owner("me")):
+        assert found("rare often every", index) == {"n:0", "n:1", "n:2"}
+        assert len(found("often every absent", index)) == 400
+        assert len(found("every", index)) == 1200
+        assert len(found("often rare", index, interval=hour)) == 20
     # Another process leaves two docs: what was common is so no more, for the first search already.
     theirs = opened().of_owner("me")
     theirs.clear()
@@ -398,8 +426,8 @@ STRAY = """
 
 @pytest.mark.parametrize("turns", [8, pytest.param(25, marks=pytest.mark.long)])
 def test_many_writers_at_once_leave_all_in_order(opened, database, turns):
-    """Threads of two processes put, move, drop, encode and search the same docs: nothing is lost."""
-    indexes = [opened(), opened()]
+    """Threads of two processes put, move, drop, encode, pack and search the same docs."""
+    indexes = [opened(pack_sizes=SMALL), opened(pack_sizes=SMALL)]
     question = Asked(
         words="harbour sea",
         vector=lambda: ENCODER.encode_query("harbour sea"),
@@ -432,6 +460,7 @@ def test_many_writers_at_once_leave_all_in_order(opened, database, turns):
             )
             if turn % 4 == 0:
                 encode_all(mine, ENCODER, limit=5)
+                mine.pack()
             found = mine.candidates(question)
             # One that left since is missing.
             assert found.read(found.keys.tolist()).keys() <= {*found.keys.tolist()}
@@ -445,11 +474,23 @@ def test_many_writers_at_once_leave_all_in_order(opened, database, turns):
         assert (docs, chunks) == (encoded, rows)
     assert database.rows(STRAY) == [(0, 0)]
     for owner in ("ann", "bob"):
+        check_packed(database, owner)
         fresh = opened().of_owner(owner)
         alike(
             look(indexes[0].of_owner(owner), "harbour sea", encoder=ENCODER, limit=50),
             look(fresh, "harbour sea", encoder=ENCODER, limit=50),
         )
+
+
+def check_packed(database, owner):
+    """Each doc's words lie as rows or in blocks, and in no block are words of another doc."""
+    blocks = "SELECT is_alone, term, doc, data FROM wb_packed WHERE user_id = %s"
+    packed = postings_in(Block(*row) for row in database.rows(blocks, owner))
+    pairs = [*zip(packed.words.tolist(), packed.docs.tolist(), strict=True)]
+    assert len(pairs) == len({*pairs})
+    in_rows = database.rows("SELECT DISTINCT doc FROM wb_words WHERE user_id = %s", owner)
+    docs = {doc for (doc,) in database.rows("SELECT id FROM wb_docs WHERE user_id = %s", owner)}
+    assert {*packed.docs.tolist()} <= docs - {doc for (doc,) in in_rows}
 
 
 def a_crowd(index, owner, count, *, dimensions=64):

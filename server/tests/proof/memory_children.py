@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from datetime import UTC, datetime, timedelta
+from functools import partialmethod
 from pathlib import Path
 
 from tests.patience import PATIENCE_S
@@ -24,6 +25,8 @@ from commonplace.journals.timeline.database import SqliteRows
 from commonplace.memory import Memory
 from commonplace.private import Private
 from commonplace.timeline import Timeline
+from commonplace_server.index.index import PostgresIndex
+from commonplace_server.index.packing import PackSizes
 from commonplace_server.store.timeline import PostgresRows
 from commonplace_server.wiring.memories import open_worker
 from commonplace_server.worker import numbers
@@ -166,6 +169,9 @@ def work(asked):
     numbers.BACKLOG_LEASE_S, numbers.BACKLOG_BATCH, numbers.BACKLOG_POLL_S = LEASE_S, 8, 0.01
     numbers.ROLLING_LEASE_S, numbers.ROLLING_POLL_S, numbers.ROLLED_OF_ONE = LEASE_S, 0.01, 3
     numbers.ROLLING_REST_S = 0.01
+    numbers.PACKING_POLL_S, numbers.PACK_EVERY_S = 0.05, 0.0
+    open_index = PostgresIndex.__init__
+    PostgresIndex.__init__ = partialmethod(open_index, pack_sizes=PackSizes(least=1, segment=3))
     shared = ProcessContext(_settings(asked), encoder=ReadySlot(SlowEncoder()))
     with open_worker(shared) as worker:
         worker.run(threading.Event())

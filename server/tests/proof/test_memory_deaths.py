@@ -49,7 +49,7 @@ def all_have_more(lives, before):
     [5, pytest.param(15, marks=pytest.mark.long), pytest.param(60, marks=pytest.mark.whole)],
 )
 def test_deaths_at_random_moments(world, children, tmp_path, rounds):
-    """Two applications and a worker killed in each round: every answer was true."""
+    """Two applications and a worker, which packs, killed in each round: every answer was true."""
     chance = random.Random(7)
     lives = [Life(user, tmp_path) for user in USERS]
     common = {
@@ -71,6 +71,7 @@ def test_deaths_at_random_moments(world, children, tmp_path, rounds):
     until(lambda: world.database.rows(leased) == [(0,)], "the leases of the dead to run out")
     world.work()
     assert world.database.rows("SELECT 1 FROM wb_outbox WHERE due OR words_due OR erase") == []
+    assert world.database.rows("SELECT 1 FROM wb_packed LIMIT 1")
     for life in lives:
         check(world, life, rounds)
 

@@ -58,7 +58,9 @@ def test_what_is_deleted_leaves_every_file(world, own_server):
     }
     words = ("quokkarine", "zebrawoodish", "tamarindose", "marzipanical", long[5000:5050])
     mine.search("amber")
+    world.database.run("UPDATE wb_upkeep SET packed_at = packed_at - interval '1 day'")
     world.worker.run_once()
+    assert "wb_packed" in where(world, own_server, "zebrawoodish")
     vectors = [vector_of(text) for text in ("a zebrawoodish light", "buy tamarindose soap")]
     held = where_each(world, own_server, [*words, *vectors])
     assert all(held[word] for word in words)
@@ -68,6 +70,7 @@ def test_what_is_deleted_leaves_every_file(world, own_server):
     world.worker.run_once()
     held = where_each(world, own_server, [*words, *vectors])
     assert held == {each: [] for each in (*words, *vectors)}
+    assert world.database.rows("SELECT 1 FROM wb_words") == []
     assert len(mine.todos()) == 50
     assert len(other.search("kept7").hits) == 1
 

@@ -157,7 +157,7 @@ def test_deleting_all_of_one_user_leaves_the_rows_of_all_others(world):
         ann.delete(ref_id)
     world.worker.run_once()
     assert dump(world.database, without="ann") == before
-    for table in (*TEXTS, "wb_former", "wb_words", "wb_embeddings", "wb_facets"):
+    for table in (*TEXTS, "wb_former", "wb_words", "wb_packed", "wb_embeddings", "wb_facets"):
         rows = world.database.rows(f"SELECT 1 FROM {table} WHERE user_id = 'ann'")
         assert rows == [], table
 
@@ -191,7 +191,7 @@ def test_without_a_user_there_are_no_rows_and_nothing_is_written(world):
     outbox = str(world.database.rows("SELECT each::text FROM wb_outbox AS each"))
     assert not any(word in outbox for word in ("quokkarine", "zebrawoodish", "tamarindose"))
     with psycopg.connect(world.database.app_url, autocommit=True) as conn:
-        for table in (*TEXTS, "wb_words", "wb_outbox", "wb_times", "wb_former"):
+        for table in (*TEXTS, "wb_words", "wb_packed", "wb_outbox", "wb_times", "wb_former"):
             assert conn.execute(f"UPDATE {table} SET user_id = user_id").rowcount == 0
             assert conn.execute(f"DELETE FROM {table}").rowcount == 0
         with pytest.raises(psycopg.errors.InsufficientPrivilege):

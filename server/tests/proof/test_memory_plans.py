@@ -47,6 +47,7 @@ def begin(_, memory):
     docs = (a_doc(f"memory:message/old-{n}", "tide", minutes=n) for n in range(MANY))
     memory.service.index().apply([Put(doc) for doc in docs])
     encode_all(memory.service.index(), HashingEncoder())
+    memory.service.index().pack()
 
 
 def test_who_has_much_is_read_as_little_as_anybody(database, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import product
@@ -39,6 +40,7 @@ MANY_VECTORS = """
     SELECT user_id, kind, ref_id || n, model_tag, chunk, doc + n, span, text_hash, vector
     FROM wb_embeddings, generate_series(1, 2500) AS n
 """
+PACKING_IS_DUE = "UPDATE wb_upkeep SET packed_at = packed_at - interval '1 day'"
 CHANGES = ("altered", "deleted", "made a draft")
 OLD, NEW = HashingEncoder.identity, OtherEncoder.identity
 
@@ -215,6 +217,30 @@ class TestSwitches:
         assert world.database.rows("SELECT encoder, is_cleared FROM wb_upkeep") == [(OLD, False)]
 
 
+class TestPacking:
+    def test_words_are_packed_a_day_after_the_migration_and_once_a_day(self, world, worker_with):
+        """By one of two workers; what is found is found as before. Of few records words stay rows."""
+        mine, bob = world.open("ann"), world.open("bob")
+        bob.save_todo("harbour of bob")
+        for number in range(20):
+            mine.save_todo(f"harbour {number} gate")
+        both = [worker_with(HashingEncoder()), worker_with(HashingEncoder())]
+        both[0].run_once()
+        assert world.database.rows("SELECT 1 FROM wb_packed") == []
+        before = mine.search("harbour 7 gate").hits
+        world.database.run(PACKING_IS_DUE)
+        with ThreadPoolExecutor(2) as threads:
+            list(threads.map(MemoryWorker.run_once, both))
+        assert world.database.rows("SELECT DISTINCT user_id FROM wb_packed") == [("ann",)]
+        assert world.database.rows("SELECT DISTINCT user_id FROM wb_words") == [("bob",)]
+        for number in range(20):
+            mine.save_todo(f"lantern {number}")
+        both[1].run_once()
+        assert len(world.database.rows("SELECT DISTINCT doc FROM wb_words")) == 21
+        assert [hit.ref for hit in mine.search("harbour 7 gate").hits[:1]] == [before[0].ref]
+        assert len(mine.search("lantern", limit=50).hits) == 20
+
+
 @contextmanager
 def opened_by_a_search(world):
     """The records and the index of ann, as a process that searches opens them."""
@@ -252,8 +278,9 @@ class TestFiling:
         """Found by words and by meaning as before, and counted as it is, also by who was there."""
         mine = world.open("ann")
         first = mine.save_todo("harbour")
-        for title in ("harbour gate", "quiet mile"):
+        for title in ("harbour gate", "quiet mile", *(f"fence {n}" for n in range(16))):
             mine.save_todo(title)
+        world.database.run(PACKING_IS_DUE)
         worker_with(HashingEncoder()).run_once()
         mine.delete(first)  # what is filed anew has other ids in its second
         worker = worker_with(HashingEncoder())
@@ -266,17 +293,20 @@ class TestFiling:
         before = found(mine)
         assert len(before) == 2
         assert all(near is not None for _, _, near in before)
-        tables = ("wb_docs", "wb_words", "wb_embeddings", "wb_models", "wb_facets", "wb_index")
+        tables = (
+            *("wb_docs", "wb_words", "wb_packed", "wb_embeddings", "wb_models", "wb_facets"),
+            "wb_index",
+        )
         for number, table in enumerate(tables):
             with subtests.test(table=table):
                 world.database.run(f"DELETE FROM {table}")
                 mine.save_todo("a lantern")
-                assert worker.renew() == 4 + number
-                assert worker.run_once() == 4 + number
+                assert worker.renew() == 20 + number
+                assert worker.run_once() == 20 + number
                 mine.search("lantern")
                 for memory in (mine, world.open("ann")):
                     assert found(memory) == before
-                docs = 3 + number
+                docs = 19 + number
                 assert world.database.rows("SELECT docs, speaking FROM wb_index") == [(docs, docs)]
                 assert world.database.rows("SELECT docs, chunks FROM wb_models") == [(docs, docs)]
                 strays = "SELECT 1 FROM wb_words WHERE doc NOT IN (SELECT id FROM wb_docs)"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct, field
@@ -20,6 +20,7 @@ from commonplace.index.scoring.doc_order import updated_table
 from commonplace.index.scoring.doc_table import COLUMNS, doc_table_of
 from commonplace.index.sqlite.docs import SECOND_BITS, Facet, plain
 from commonplace_server.index.docs import terms_of
+from commonplace_server.index.packed import FIRST, LAST, IdSpan, Sent
 from commonplace_server.index.transaction import Longs, numbers
 from commonplace_server.postgres.text_lists import Texts
 
@@ -37,9 +38,6 @@ CACHED_DOCS = 2_000_000
 """Docs that a process remembers, of all users together; 48 bytes each."""
 
 CACHED_OWNERS = 5_000
-
-FIRST, LAST = -(1 << 62), 1 << 62
-"""Below and above the number of every doc."""
 
 _SECOND_US = 1_000_000
 
@@ -146,18 +144,6 @@ def _turns(tx: OwnerTransaction, ids: Sequence[int]) -> dict[int, tuple[int, str
     return {number: (turn, ref) for number, turn, ref in found.fetchall()}
 
 
-class IdSpan(NamedTuple):
-    """The numbers of the docs of a stretch of time: low <= id < high; its bounds cut in seconds."""
-
-    low: int
-    high: int
-
-    @property
-    def all_time(self) -> bool:
-        """Whether neither bound cuts anything off."""
-        return self == (FIRST, LAST)
-
-
 def span_of(interval: Interval) -> IdSpan:
     """The span of an interval, to the second. Raises: Invalid for a bound without a time zone."""
     low = FIRST if interval.start is None else micros(interval.start) // _SECOND_US << SECOND_BITS
@@ -243,7 +229,7 @@ def _tagged(tx: OwnerTransaction, table: DocTable, where: Filter) -> Iterator[Ma
 
 def _bearing(tx: OwnerTransaction, tags: Sequence[str]) -> Ids:
     """The docs that bear any of these tags."""
-    asked = {"terms": Texts(terms_of(tags)), "low": FIRST, "high": LAST}
-    ((sent,),) = tx.query("list_postings", **asked).fetchall()
-    docs: Ids = numbers(sent, 4)[1]
+    terms = terms_of(tags)
+    answer = tx.query("list_postings", terms=Texts(terms), low=FIRST, high=LAST)
+    docs: Ids = Sent.of(answer).listed(terms, IdSpan(FIRST, LAST))[1]
     return docs

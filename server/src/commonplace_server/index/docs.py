@@ -18,6 +18,7 @@ from commonplace.core.text import count_words, names_time, text_hash
 from commonplace.core.values import Put
 from commonplace.index.scoring.stems import tokens
 from commonplace.index.sqlite.docs import SECOND_BITS, Facet, plain
+from commonplace_server.index.packing import drop_packed, drop_stray_packed
 from commonplace_server.index.transaction import Longs, OwnerTransaction
 from commonplace_server.postgres.text_lists import Texts
 
@@ -150,13 +151,13 @@ def ask_changes(
     def file() -> None:
         holds = [True] * len(last) if read_current is None else read_current()
         current = {ref: doc for (ref, doc), is_so in zip(last.items(), holds, strict=True) if is_so}
-        ((change,),) = changed.fetchall()
+        ((change, packed),) = changed.fetchall()
         held = {row[0]: _FiledDoc(*row[1:]) for row in found.fetchall()}
         plan = _planned(current, held, lost)
         _number(plan, dict(numbers.fetchall()))
         for row, doc in plan.said:
             row["words"] = _words(doc)
-        _write(tx, plan, change)
+        _write(tx, plan, change, packed)
 
     return file
 
@@ -239,9 +240,10 @@ def _low(at_us: int) -> int:
     return at_us // _SECOND_US << SECOND_BITS
 
 
-def _write(tx: OwnerTransaction, plan: _Plan, change: int) -> None:
+def _write(tx: OwnerTransaction, plan: _Plan, change: int, packed: Sequence[int]) -> None:
     if plan.wordless:
         tx.query("drop_words", ids=plan.wordless)
+        drop_packed(tx, packed, plan.wordless)
     if plan.vectorless:
         tx.query("drop_vectors", ids=plan.vectorless)
     if plan.gone:
@@ -254,7 +256,7 @@ def _write(tx: OwnerTransaction, plan: _Plan, change: int) -> None:
         tx.query("note_moved")
     again = [row for row in plan.rows if row["ref"] in plan.lost]
     if again:
-        _drop_strays(tx, plan, again)
+        _drop_strays(tx, plan, again, packed)
     counted = {"more": plan.docs, "more_speaking": plan.speaking}
     if plan.rows:
         rows = [{name: x for name, x in row.items() if name != "words"} for row in plan.rows]
@@ -274,9 +276,16 @@ def _write(tx: OwnerTransaction, plan: _Plan, change: int) -> None:
         tx.query("recount_vectors")
 
 
-def _drop_strays(tx: OwnerTransaction, plan: _Plan, again: Sequence[Mapping[str, Any]]) -> None:
+def _drop_strays(
+    tx: OwnerTransaction,
+    plan: _Plan,
+    again: Sequence[Mapping[str, Any]],
+    packed: Sequence[int],
+) -> None:
     """Words and vectors of docs that were lost, in the way of those that take their place."""
-    tx.query("drop_stray_words", lows=sorted({_low(row["at_us"]) for row in again}))
+    lows = sorted({_low(row["at_us"]) for row in again})
+    tx.query("drop_stray_words", lows=lows)
+    drop_stray_packed(tx, packed, [(low, low + (1 << SECOND_BITS)) for low in lows])
     kinds = [plan.facets[row["facet"]].kind for row in again]
     given = {
         "kinds": kinds,

@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from msgspec import Struct, field
 
 from commonplace.core.clock import micros
@@ -32,7 +33,6 @@ from commonplace.index.scoring.score import NO_COSINES, Measured, candidates_of
 from commonplace.index.scoring.vectors import checked_query
 from commonplace.index.sqlite.docs import Facet, doc_of, instant, plain, prefix_end
 from commonplace_server.index.doc_cache import (
-    FIRST,
     NO_DOCS,
     CachedDocs,
     DocCache,
@@ -45,6 +45,8 @@ from commonplace_server.index.doc_cache import (
 from commonplace_server.index.docs import apply_changes, ask_changes, terms_of
 from commonplace_server.index.meaning import Vectors, nearness
 from commonplace_server.index.nearest import INDEXED_FROM, index_name
+from commonplace_server.index.packed import FIRST, LAST, IdSpan, Sent
+from commonplace_server.index.packing import SIZES, PackSizes, pack_some
 from commonplace_server.index.transaction import Longs, OwnerTransaction
 from commonplace_server.index.vector_cache import CACHED_CHUNKS, VectorCache, read_vectors
 from commonplace_server.index.vectors import ask_vectors, put_vectors
@@ -67,6 +69,7 @@ TABLES = (
     "wb_dropped",
     "wb_facets",
     "wb_words",
+    "wb_packed",
     "wb_embeddings",
     "wb_models",
     "wb_marks",
@@ -90,6 +93,7 @@ class _Common(Struct, frozen=True, kw_only=True):
     clock: Callable[[], float]
     indexed_from: int
     cached_chunks: int
+    pack_sizes: PackSizes
     doc_cache: DocCache = field(default_factory=DocCache)
     vector_cache: VectorCache = field(default_factory=VectorCache)
 
@@ -102,6 +106,7 @@ class PostgresIndex:
         clock: Seconds since the epoch, for leases.
         indexed_from: Docs to be looked at from which the user's own index of the nearest is asked.
         cached_chunks: Vectors up to which a user's are kept by the process.
+        pack_sizes: Docs whose words are packed together.
     """
 
     def __init__(
@@ -111,9 +116,14 @@ class PostgresIndex:
         clock: Callable[[], float] = time.time,
         indexed_from: int = INDEXED_FROM,
         cached_chunks: int = CACHED_CHUNKS,
+        pack_sizes: PackSizes = SIZES,
     ) -> None:
         self._common = _Common(
-            database=database, clock=clock, indexed_from=indexed_from, cached_chunks=cached_chunks
+            database=database,
+            clock=clock,
+            indexed_from=indexed_from,
+            cached_chunks=cached_chunks,
+            pack_sizes=pack_sizes,
         )
         self._lock = threading.Lock()
         self._closed = False
@@ -253,6 +263,13 @@ class PostgresOwnerIndex:
 
         return put
 
+    def pack(self) -> None:
+        """Pack words that lie as rows; see `worker.filing.FilesForWorker`. Raises: Unavailable."""
+        after: int | None = FIRST
+        while after is not None:
+            with self._writing(commit="soon") as tx:
+                after = pack_some(tx, after, self._common.pack_sizes)
+
     def drop_previous(self, identity: str, are_current: AreCurrent) -> bool:
         """Drop other encoders' vectors; see `worker.filing.FilesForWorker`. Raises: Unavailable."""
         bound = {"model": plain(identity), "limit": _PREVIOUS_AT_ONCE}
@@ -350,13 +367,16 @@ class PostgresOwnerIndex:
         self, refs: Sequence[str], *, before: datetime | None = None
     ) -> list[tuple[str, str]]:
         """The links of the chains that refs begin; see `FollowsChains`. Raises: Unavailable."""
-        (low,) = terms_of([superseding_tag("")])
+        (term,) = terms_of([superseding_tag("")])
+        end = prefix_end(term)
+        all_time = IdSpan(FIRST, LAST)
         with self._reading() as tx:
+            answer = tx.query("list_prefix_postings", term=term, end=end, **all_time._asdict())
+            docs = Sent.of(answer).listed([term], all_time, end)[1]
             rows = tx.query(
                 "list_links",
                 lead=superseding_tag(""),
-                low=low,
-                high=prefix_end(low),
+                ids=Longs(np.unique(docs)),
                 before=None if before is None else micros(before),
             ).fetchall()
         return links_on_the_way(rows, [plain(ref) for ref in refs])
@@ -418,7 +438,7 @@ class PostgresOwnerIndex:
 
     def _read_position(
         self, tx: OwnerTransaction, cached: CachedDocs, model: str, words: Mapping[str, Any]
-    ) -> tuple[CachedDocs, Vectors | None, bytes | None]:
+    ) -> tuple[CachedDocs, Vectors | None, Sent]:
         """The docs as they are now, what there is of a model, and where these words stand.
 
         Args:
@@ -437,8 +457,8 @@ class PostgresOwnerIndex:
                 index = self._ask_nearest(tx, model)
                 position = asked.fetchone()
         if position is None:
-            return NO_DOCS, None, None
-        *found, sent = position[2:]
+            return NO_DOCS, None, Sent()
+        found, sent = [*position[2:5]], Sent(*position[5:])
         if position[:2] != (cached.name, cached.change):
             cached, found = self._updated(tx, cached, model)
         return cached, self._vectors(tx, cached, model, found, index), sent

@@ -11,7 +11,7 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
 -- Begin a change of one user's docs: others of the same user wait for its end.
 INSERT INTO wb_index (user_id, change) VALUES (%(user)s, 1)
 ON CONFLICT (user_id) DO UPDATE SET change = wb_index.change + 1
-RETURNING change;
+RETURNING change, packed;
 
 -- name: hold
 -- Wait for the process that changes this user's docs, and hold off the next.
@@ -61,6 +61,59 @@ WHERE user_id = %(user)s AND EXISTS (SELECT FROM old);
 -- name: drop_words
 -- The words of some docs leave.
 DELETE FROM wb_words WHERE user_id = %(user)s AND doc = ANY (%(ids)s::bigint[]);
+
+-- name: find_packed
+-- The blocks of some segments, or those of them in which some docs may stand: the number of a doc is looked for without its
+-- first two bytes, which are alike for all.
+SELECT p.low, p.is_alone, p.term, p.doc, p.data FROM wb_packed AS p
+WHERE p.user_id = %(user)s AND p.low = ANY (%(lows)s::bigint[]) AND (%(all)s OR EXISTS (
+    SELECT FROM unnest(%(ids)s::bigint[]) AS a (id)
+    WHERE position(substr(int8send(a.id), 3) IN p.data) > 0
+));
+
+-- name: drop_packed
+-- Some blocks leave.
+DELETE FROM wb_packed AS p
+USING unnest(%(lows)s::bigint[], %(alone)s::bigint[], %(terms)s::text[], %(docs)s::bigint[])
+    AS a (low, alone, term, doc)
+WHERE p.user_id = %(user)s AND p.low = a.low AND p.is_alone = (a.alone = 1) AND p.term = a.term
+    AND p.doc = a.doc;
+
+-- name: add_packed
+-- Blocks of packed words.
+INSERT INTO wb_packed (user_id, low, is_alone, term, doc, data)
+SELECT %(user)s, low, alone = 1, term, doc, data
+FROM unnest(
+    %(lows)s::bigint[], %(alone)s::bigint[], %(terms)s::text[], %(docs)s::bigint[], %(data)s::bytea[]
+) AS added (low, alone, term, doc, data);
+
+-- name: hold_packed
+-- Wait for the process that changes this user's docs, and hold off the next; where the segments of packed words begin.
+SELECT packed FROM wb_index WHERE user_id = %(user)s FOR UPDATE;
+
+-- name: list_unpacked
+-- Words and docs as rows, of the first docs of a span of which all words may be packed.
+WITH lot AS (
+    SELECT doc FROM wb_words WHERE user_id = %(user)s AND doc >= %(low)s AND doc < %(high)s
+    GROUP BY doc HAVING max(greatest(body, dated)) <= %(most)s ORDER BY doc LIMIT %(limit)s
+)
+SELECT w.term, string_agg(int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea)
+FROM lot JOIN wb_words AS w ON w.user_id = %(user)s AND w.doc = lot.doc
+GROUP BY w.term;
+
+-- name: list_ids
+-- The docs of a span.
+SELECT string_agg(int8send(id), ''::bytea) FROM wb_docs
+WHERE user_id = %(user)s AND id >= %(low)s AND id < %(high)s;
+
+-- name: drop_segments
+-- One segment's blocks leave, and those of segments that there are not.
+DELETE FROM wb_packed
+WHERE user_id = %(user)s AND (low = %(low)s OR NOT low = ANY (%(packed)s::bigint[]));
+
+-- name: keep_segments
+-- Where the segments of a user's packed words begin.
+UPDATE wb_index SET packed = %(packed)s::bigint[] WHERE user_id = %(user)s;
 
 -- name: drop_vectors
 -- The vectors of some docs leave, and are counted out.
@@ -306,7 +359,7 @@ ON CONFLICT (user_id, model_tag) DO UPDATE SET
 -- costs the server half of what two do. A server that was started since, to which not all may have
 -- come that another had, gives the docs another name: no change number of before counts. The span is
 -- asked of word and doc together: a plan for a user of whom nothing is known may else read all docs'
--- words for each.
+-- words for each. At the end the blocks of packed words, as `list_postings` gives them.
 SELECT i.name::text || pg_postmaster_start_time(), i.change, m.dimensions, m.chunks, m.change, (
     SELECT string_agg(
         int8send(a.number) || int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea
@@ -317,6 +370,8 @@ SELECT i.name::text || pg_postmaster_start_time(), i.change, m.dimensions, m.chu
         WHERE user_id = %(user)s AND term = a.term
             AND (term, doc) >= (a.term, %(low)s) AND (term, doc) < (a.term, %(high)s) OFFSET 0
     ) AS w
+), (
+    {blocks}
 )
 FROM wb_index AS i
 LEFT JOIN wb_models AS m ON m.user_id = i.user_id AND m.model_tag = %(model)s
@@ -357,38 +412,88 @@ WHERE i.user_id = %(user)s;
 -- What decides among some docs of one instant.
 SELECT id, turn, ref FROM wb_docs WHERE user_id = %(user)s AND id = ANY (%(ids)s::bigint[]);
 
--- name: list_postings
--- Where some words stand in a span of time, and how often in text and in date.
+-- name: blocks
+-- Within other queries, the blocks that hold the packed ones of some words in a span of time: of each segment of that time
+-- the one in which a word lies with others, and those that it has for itself, whose number is sent below 0.
 SELECT string_agg(
-    int8send(a.number) || int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea
+    int4send((CASE WHEN b.is_alone THEN -a.number ELSE a.number END)::integer)
+    || int4send(octet_length(b.data)) || b.data, ''::bytea
 )
-FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS a (term, number)
-JOIN wb_words AS w ON w.user_id = %(user)s AND w.term = a.term
-    AND w.doc >= %(low)s AND w.doc < %(high)s;
+FROM unnest(i.packed, i.packed[2:]) AS s (low, next)
+CROSS JOIN unnest(%(terms)s::text[]) WITH ORDINALITY AS a (term, number)
+CROSS JOIN LATERAL (
+    (SELECT is_alone, data FROM wb_packed
+    WHERE user_id = %(user)s AND low = s.low AND NOT is_alone AND term <= a.term
+    ORDER BY term DESC LIMIT 1)
+    UNION ALL
+    SELECT is_alone, data FROM wb_packed
+    WHERE user_id = %(user)s AND low = s.low AND is_alone AND term = a.term
+) AS b
+WHERE s.low < %(high)s AND (s.next IS NULL OR s.next > %(low)s);
+
+-- name: list_postings
+-- Where some words stand in a span of time, and how often in text and in date; and of those that are packed the blocks.
+SELECT (
+    SELECT string_agg(
+        int8send(a.number) || int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea
+    )
+    FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS a (term, number)
+    CROSS JOIN LATERAL (
+        SELECT doc, body, dated FROM wb_words
+        WHERE user_id = %(user)s AND term = a.term
+            AND (term, doc) >= (a.term, %(low)s) AND (term, doc) < (a.term, %(high)s) OFFSET 0
+    ) AS w
+), (
+    {blocks}
+)
+FROM wb_index AS i WHERE i.user_id = %(user)s;
 
 -- name: list_prefix_postings
--- The same of all words that begin so.
-SELECT string_agg(int8send(doc) || int8send(body) || int8send(dated), ''::bytea)
-FROM (
-    SELECT w.doc, sum(w.body) AS body, sum(w.dated) AS dated FROM wb_words AS w
-    WHERE w.user_id = %(user)s AND w.term >= %(term)s AND w.term < %(end)s
-        AND w.doc >= %(low)s AND w.doc < %(high)s
-    GROUP BY w.doc
-) AS found;
+-- The same of all words that begin so, as if they were one.
+SELECT (
+    SELECT string_agg(int8send(1) || int8send(doc) || int8send(body) || int8send(dated), ''::bytea)
+    FROM (
+        SELECT w.doc, sum(w.body) AS body, sum(w.dated) AS dated FROM (
+            SELECT doc, body, dated FROM wb_words
+            WHERE user_id = %(user)s AND (term, doc) >= (%(term)s, 1::bigint << 63)
+                AND (term, doc) < (%(end)s, 1::bigint << 63) OFFSET 0
+        ) AS w
+        WHERE w.doc >= %(low)s AND w.doc < %(high)s GROUP BY w.doc
+    ) AS found
+), (
+    SELECT string_agg(
+        int4send(CASE WHEN b.is_alone THEN -1 ELSE 1 END)
+        || int4send(octet_length(b.data)) || b.data, ''::bytea
+    )
+    FROM unnest(i.packed, i.packed[2:]) AS s (low, next)
+    CROSS JOIN LATERAL (
+        (SELECT is_alone, data FROM wb_packed
+        WHERE user_id = %(user)s AND low = s.low AND NOT is_alone AND term < %(term)s
+        ORDER BY term DESC LIMIT 1)
+        UNION ALL
+        SELECT is_alone, data FROM wb_packed
+        WHERE user_id = %(user)s AND low = s.low AND term >= %(term)s AND term < %(end)s
+    ) AS b
+    WHERE s.low < %(high)s AND (s.next IS NULL OR s.next > %(low)s)
+)
+FROM wb_index AS i WHERE i.user_id = %(user)s;
 
 -- name: count_postings
--- In how many docs of a span of time some words stand.
-SELECT a.number, count(*)
-FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS a (term, number)
-JOIN wb_words AS w ON w.user_id = %(user)s AND w.term = a.term
-    AND w.doc >= %(low)s AND w.doc < %(high)s
-GROUP BY a.number;
-
--- name: count_prefix_postings
--- The same of all words that begin so.
-SELECT count(DISTINCT w.doc) FROM wb_words AS w
-WHERE w.user_id = %(user)s AND w.term >= %(term)s AND w.term < %(end)s
-    AND w.doc >= %(low)s AND w.doc < %(high)s;
+-- In how many docs of a span of time some words stand, likewise.
+SELECT (
+    SELECT string_agg(int8send(c.number) || int8send(c.count), ''::bytea) FROM (
+        SELECT a.number, count(*) FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS a (term, number)
+        CROSS JOIN LATERAL (
+            SELECT doc FROM wb_words
+            WHERE user_id = %(user)s AND term = a.term
+                AND (term, doc) >= (a.term, %(low)s) AND (term, doc) < (a.term, %(high)s) OFFSET 0
+        ) AS w
+        GROUP BY a.number
+    ) AS c
+), (
+    {blocks}
+)
+FROM wb_index AS i WHERE i.user_id = %(user)s;
 
 -- name: list_cosines
 -- How near every vector of a model is, in a span of time.
@@ -435,16 +540,13 @@ CROSS JOIN LATERAL (
 ) AS d;
 
 -- name: list_links
--- Every ref that was replaced, and what replaced it, those of older successors first. Docs are found by
+-- Every ref that was replaced, and what replaced it, those of older successors first. The docs were found by
 -- the words that tags are indexed as: a user's other docs are not read.
 SELECT substr(tag, length(%(lead)s) + 1), d.ref
-FROM (
-    SELECT DISTINCT doc FROM wb_words
-    WHERE user_id = %(user)s AND term >= %(low)s AND term < %(high)s
-) AS w
+FROM unnest(%(ids)s::bigint[]) AS a (id)
 CROSS JOIN LATERAL (
     SELECT ref, tags, at_us, written_us FROM wb_docs
-    WHERE user_id = %(user)s AND id = w.doc OFFSET 0
+    WHERE user_id = %(user)s AND id = a.id OFFSET 0
 ) AS d
 CROSS JOIN LATERAL unnest(d.tags) AS tag
 WHERE starts_with(tag, %(lead)s)
@@ -475,6 +577,7 @@ ORDER BY d.id;
 WITH
     docs AS (DELETE FROM wb_docs WHERE user_id = %(user)s),
     words AS (DELETE FROM wb_words WHERE user_id = %(user)s),
+    packed AS (DELETE FROM wb_packed WHERE user_id = %(user)s),
     vectors AS (DELETE FROM wb_embeddings WHERE user_id = %(user)s),
     models AS (
         UPDATE wb_models SET docs = 0, chunks = 0, change = change + 1 WHERE user_id = %(user)s
@@ -482,7 +585,7 @@ WITH
     facets AS (DELETE FROM wb_facets WHERE user_id = %(user)s),
     marks AS (DELETE FROM wb_marks WHERE user_id = %(user)s),
     dropped AS (DELETE FROM wb_dropped WHERE user_id = %(user)s)
-UPDATE wb_index SET pruned = change, docs = 0, speaking = 0 WHERE user_id = %(user)s;
+UPDATE wb_index SET pruned = change, docs = 0, speaking = 0, packed = '{}' WHERE user_id = %(user)s;
 
 -- name: take_lease
 -- Take a lease that is free, run out, or one's own.

@@ -15,6 +15,7 @@ from commonplace.index.scoring.stems import question_stems
 from commonplace.index.sqlite.docs import prefix_end
 from commonplace.index.sqlite.words import FEW, select_by_frequency
 from commonplace_server.index.docs import term_of
+from commonplace_server.index.packed import Sent
 from commonplace_server.index.transaction import numbers
 from commonplace_server.postgres.text_lists import Texts
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     from commonplace.index.scoring.doc_table import DocTable, Ids
     from commonplace.index.scoring.stems import Stem
-    from commonplace_server.index.doc_cache import CachedDocs, IdSpan
+    from commonplace_server.index.doc_cache import CachedDocs
+    from commonplace_server.index.packed import IdSpan
     from commonplace_server.index.transaction import OwnerTransaction
 
 _DRIFT = 0.05
@@ -58,7 +60,7 @@ class QueryWords:
         return _bound([] if self._chosen is None else _whole(self._chosen), self._span)
 
     def postings(
-        self, tx: OwnerTransaction, cached: CachedDocs, table: DocTable, sent: bytes | None
+        self, tx: OwnerTransaction, cached: CachedDocs, table: DocTable, sent: Sent
     ) -> dict[Stem, Posting]:
         """Where the words that count stand in a doc table; one posting for each word.
 
@@ -74,7 +76,7 @@ class QueryWords:
         if chosen != self._stems and (chosen is None or chosen != self._choose(cached)):
             chosen = self._counted(tx, cached)
             if whole := _whole(chosen):
-                sent = tx.query("list_postings", **_bound(whole, self._span)).fetchall()[0][0]
+                sent = Sent.of(tx.query("list_postings", **_bound(whole, self._span)))
         occurrences = _listed(tx, chosen, self._span, sent)
         select_stems = chosen
         if docs > FEW and len(chosen) == len(self._stems):
@@ -134,9 +136,12 @@ def _whole(asked: Sequence[Stem]) -> list[Stem]:
     return [stem for stem in asked if not stem.prefix]
 
 
+def _terms(whole: Sequence[Stem]) -> list[str]:
+    return [term_of(stem.token) for stem in whole]
+
+
 def _bound(whole: Sequence[Stem], span: IdSpan) -> dict[str, Any]:
-    terms = Texts([term_of(stem.token) for stem in whole])
-    return {"terms": terms, "low": span.low, "high": span.high}
+    return {"terms": Texts(_terms(whole)), "low": span.low, "high": span.high}
 
 
 def _counted(tx: OwnerTransaction, asked: Sequence[Stem], span: IdSpan) -> dict[Stem, int]:
@@ -144,10 +149,19 @@ def _counted(tx: OwnerTransaction, asked: Sequence[Stem], span: IdSpan) -> dict[
     counts = dict.fromkeys(asked, 0)
     whole = _whole(asked)
     with tx.pipelined():
-        rows = tx.query("count_postings", **_bound(whole, span)) if whole else ()
-        prefixed = _prefixed(tx, "count_prefix_postings", asked, span)
-        counts |= {whole[number - 1]: int(count) for number, count in rows}
-        return counts | {stem: int(rows.fetchall()[0][0]) for stem, rows in prefixed.items()}
+        rows = tx.query("count_postings", **_bound(whole, span)) if whole else None
+        prefixed = _prefixed(tx, asked, span)
+        if rows is not None:
+            sent = Sent.of(rows)
+            in_rows = np.zeros(len(whole) + 1, dtype=np.int64)
+            number, count = numbers(sent.rows, 2)
+            in_rows[number] = count
+            packed = sent.packed(_terms(whole), span)[0]
+            total = in_rows + np.bincount(packed, minlength=len(in_rows))
+            counts |= dict(zip(whole, total[1:].tolist(), strict=True))
+        for stem, found in prefixed.items():
+            counts[stem] = len(np.unique(_beginning_so(found, stem, span)[1]))
+    return counts
 
 
 class _Occurrences(NamedTuple):
@@ -166,9 +180,7 @@ class _Occurrences(NamedTuple):
     dated: Ids
 
 
-def _listed(
-    tx: OwnerTransaction, asked: Sequence[Stem], span: IdSpan, sent: bytes | None
-) -> _Occurrences:
+def _listed(tx: OwnerTransaction, asked: Sequence[Stem], span: IdSpan, sent: Sent) -> _Occurrences:
     """Where these words stand.
 
     Args:
@@ -177,17 +189,28 @@ def _listed(
         span: The ids that may be looked at.
         sent: The answer for all whole words, which are numbered from 1.
     """
-    number, *rows = numbers(sent, 4)
-    prefixed = _prefixed(tx, "list_prefix_postings", asked, span)
+    number, *rows = sent.listed(_terms(_whole(asked)), span)
+    prefixed = _prefixed(tx, asked, span)
     if not prefixed:
         return _Occurrences(number - 1, *rows)
     places = np.array([at for at, stem in enumerate(asked) if not stem.prefix], dtype=np.int64)
     parts = [np.array([places[number - 1], *rows])]
     for at, stem in enumerate(asked):
         if stem.prefix:
-            found = numbers(prefixed[stem].fetchall()[0][0], 3)
-            parts.append(np.vstack([np.full(found.shape[1], at), found]))
+            _, *found = _beginning_so(prefixed[stem], stem, span)
+            parts.append(np.array([np.full(len(found[0]), at), *found]))
     return _Occurrences(*np.concatenate(parts, axis=1))
+
+
+def _beginning_so(answer: Cursor[tuple[Any, ...]], stem: Stem, span: IdSpan) -> Ids:
+    """Where any word stands that begins so: (4, n), a row for each doc."""
+    found = Sent.of(answer).listed([stem.token], span, end=prefix_end(stem.token))
+    docs, places = np.unique(found[1], return_inverse=True)
+    together = np.zeros((4, len(docs)), dtype=np.int64)
+    together[1] = docs
+    np.add.at(together[2], places, found[2])
+    np.add.at(together[3], places, found[3])
+    return together
 
 
 def _postings(occurrences: _Occurrences, asked: int, table: DocTable) -> list[Posting]:
@@ -211,11 +234,13 @@ def _postings(occurrences: _Occurrences, asked: int, table: DocTable) -> list[Po
 
 
 def _prefixed(
-    tx: OwnerTransaction, name: str, asked: Sequence[Stem], span: IdSpan
+    tx: OwnerTransaction, asked: Sequence[Stem], span: IdSpan
 ) -> dict[Stem, Cursor[tuple[Any, ...]]]:
     bounds = {"low": span.low, "high": span.high}
     return {
-        stem: tx.query(name, term=stem.token, end=prefix_end(stem.token), **bounds)
+        stem: tx.query(
+            "list_prefix_postings", term=stem.token, end=prefix_end(stem.token), **bounds
+        )
         for stem in asked
         if stem.prefix
     }

@@ -102,6 +102,24 @@ class MemoryUpkeep:
             if is_ours:
                 conn.execute(query("note_vacuumed"))
 
+    @contextmanager
+    def packing(self, *, every_s: float) -> Iterator[list[str] | None]:
+        """Whose indexes are to be packed inside it; None if another does, or has not long ago.
+
+        Raises: Unavailable.
+        """
+        # Held by a transaction, as for vacuuming, which goes on beside it: users may be many.
+        with self._database.across(deadline_s=_VACUUMING_S) as conn:
+            is_due = _is_so(conn, "take_packing") and _is_so(
+                conn, "packing_is_due", every_s=every_s
+            )
+            yield _users(conn) if is_due else None
+
+    def note_packed(self) -> None:
+        """Everybody's index is packed. Raises: Unavailable."""
+        with self._database.across() as conn:
+            conn.execute(query("note_packed"))
+
     def vacuum(self) -> int:
         """Delete old calls, and vacuum what the database keeps of what is deleted; how many were.
 

@@ -67,6 +67,18 @@ SELECT pruned_at IS NULL OR pruned_at <= now() - make_interval(secs => %(every_s
 -- Everybody's log has been gone through.
 UPDATE wb_upkeep SET pruned_at = now();
 
+-- name: take_packing
+-- One process at a time packs; released as for vacuuming.
+SELECT pg_try_advisory_xact_lock(7166182915205);
+
+-- name: packing_is_due
+-- Whether nobody has packed everybody's words for so long, nor has the tables' owner made ready for it.
+SELECT packed_at <= now() - make_interval(secs => %(every_s)s) FROM wb_upkeep;
+
+-- name: note_packed
+-- Everybody's words are packed.
+UPDATE wb_upkeep SET packed_at = now();
+
 -- name: stale
 -- What was altered or deleted, out of the index by now, and is still in the files of the tables.
 SELECT user_id, kind, ref_id, changes, gone FROM wb_outbox

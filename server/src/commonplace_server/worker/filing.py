@@ -53,6 +53,10 @@ class FilesForWorker(Protocol):
         """File vectors of present texts; see `OwnerIndex`. Raises: Unavailable, Invalid."""
         ...
 
+    def pack(self) -> None:
+        """Make the index smaller, some docs at a time. Raises: Unavailable."""
+        ...
+
     def drop_previous(self, identity: str, are_current: AreCurrent) -> bool:
         """Drop other encoders' vectors of docs that have ones of this, some at a time.
 
@@ -138,6 +142,11 @@ class LeasedRecords:
             return self._index_of(owner).ask_vectors(identity, mine)
 
         return {*self._of_each(ask, encoded)}
+
+    def pack(self, owner: str) -> None:
+        """Make the index of a user smaller. Raises: Unavailable where the database is away."""
+        with _waiting_where_it_fails():
+            self._index_of(owner).pack()
 
     def drop_previous(self, identity: str, owner: str) -> bool:
         """Drop other encoders' vectors; whether they are gone, and this one in the lead yet."""

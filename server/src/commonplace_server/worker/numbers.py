@@ -45,6 +45,13 @@ ROLLING_POLL_S = 1.0
 VACUUM_EVERY_S = 600.0
 """How often a worker has the database free what is deleted, if anything was."""
 
+PACK_EVERY_S = 86_400.0
+"""How often a worker packs everybody's words; and how long none does after the migration: servers
+of the former version, which read rows alone, may serve until then."""
+
+PACKING_POLL_S = 600.0
+"""How often a worker looks whether that is due."""
+
 PREVIOUS_KEPT_S = 86_400.0
 """How long the vectors of a previous model stay once all new ones are made: as long as processes
 may go on asking by it, while they are restarted one after the other."""

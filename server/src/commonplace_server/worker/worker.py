@@ -85,7 +85,7 @@ class MemoryWorker:
         self._lead: _Lead | None = None
 
     def run_once(self, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """Roll up what is due, file everything that waits, then vacuum; how much was filed.
+        """Roll up what is due, file everything that waits, pack, then vacuum; how much was filed.
 
         progress: called with (filed so far, 0): what is left is not counted. Raises: Unavailable.
         """
@@ -94,6 +94,7 @@ class MemoryWorker:
             self._rolling.roll_up(threading.Event(), rest_s=0.0)
         with self._at_work():
             filed = self._work(progress)
+            self._pack(threading.Event())
             self._vacuum(threading.Event())
         return filed
 
@@ -109,12 +110,19 @@ class MemoryWorker:
     def run(self, stop: threading.Event) -> None:
         """File what comes, until stop is set; a database that is away is waited for.
 
-        Rolls up and vacuums in threads, every so often: nothing waits for that.
+        Rolls up, vacuums and packs in threads, every so often: nothing waits for that.
         """
-        with self._at_work(), self._vacuuming() as vacuumed, self._rolling_up() as rolled:
+        with (
+            self._at_work(),
+            self._vacuuming() as vacuumed,
+            self._rolling_up() as rolled,
+            _repeating(
+                "packing", self._pack, "Words were not packed", every_s=numbers.PACKING_POLL_S
+            ) as packed,
+        ):
             warned = ""
             while not stop.is_set():
-                for each in (vacuumed, rolled):
+                for each in (vacuumed, rolled, packed):
                     if each.done():
                         each.result()
                 filed: int | None = None
@@ -193,6 +201,17 @@ class MemoryWorker:
             if is_ours:
                 self._upkeep.vacuum()
                 self._drop_previous(ending)
+
+    def _pack(self, ending: threading.Event) -> None:
+        """Pack the words of everybody, unless another process does, or has in that time."""
+        with self._upkeep.packing(every_s=numbers.PACK_EVERY_S) as users:
+            if users is None:
+                return
+            for user in users:
+                if ending.is_set():
+                    return
+                self._records.pack(user)
+            self._upkeep.note_packed()
 
     def _drop_previous(self, ending: threading.Event) -> None:
         """Drop the vectors of other models, once all are made again and that was long ago."""
