@@ -170,9 +170,12 @@ def make_server(
         security: What protects the state that a client is given to hold.
     """
     handlers = _Handlers(offer)
+    schemas = {tool["name"]: tool["inputSchema"] for tool in offer.lists["tools"]}
     server: Server[Any] = Server(
         **offer.lists["server"],
         instructions=offer.lists["instructions"],
+        # Else the SDK lists all tools at each call, a sixth to a third of the server's own time.
+        get_tool_input_schema=schemas.get,
         on_list_tools=handlers.tools,
         on_list_resources=handlers.resources,
         on_list_resource_templates=handlers.templates,
