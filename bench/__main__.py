@@ -35,6 +35,7 @@ from bench import (
     pages,
     recalls,
     searches,
+    servers,
     situations,
     starts,
     timelines,
@@ -70,6 +71,7 @@ PARTS = (
     "timeline",
     "memories",
     "http",
+    "servers",
     "transcripts",
     "hooks",
     "pages",
@@ -87,6 +89,7 @@ _OF_OTHERS = {
     "timeline",
     "memories",
     "http",
+    "servers",
     "transcripts",
     "hooks",
     "pages",
@@ -114,6 +117,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     timeline: timelines.Sizes
     memories: memories.Sizes
     http: https.Sizes
+    servers: servers.Sizes
     transcripts: transcripts.Sizes
     hooks: hooks.Sizes
     pages: pages.Sizes
@@ -139,6 +143,7 @@ FULL = Plan(
         users=1_000, rows=100, large=100_000, questions=60, saves=400, filed=3_000
     ),
     http=https.Sizes(owners=16, records=500, clients=32, seconds=60.0, warm_s=15.0),
+    servers=servers.Sizes(owners=16, records=200, calls=160),
     transcripts=transcripts.Sizes(megabytes=200, times=3),
     hooks=hooks.Sizes(entries=100_000, recalled=10_000, times=15),
     pages=pages.Sizes(entries=100_000, timeline=20_000, times=15),
@@ -161,6 +166,7 @@ QUICK = Plan(
     timeline=timelines.Sizes(a_day=100, days=20, entries=4_000, adds=30, questions=15),
     memories=memories.Sizes(users=50, rows=40, large=3_000, questions=15, saves=60, filed=240),
     http=https.Sizes(owners=8, records=50, clients=32, seconds=5.0),
+    servers=servers.Sizes(owners=7, records=30, calls=32),
     transcripts=transcripts.Sizes(megabytes=10, times=3),
     hooks=hooks.Sizes(entries=2_000, recalled=2_000, times=5),
     pages=pages.Sizes(entries=2_000, timeline=730, times=5),
@@ -240,6 +246,15 @@ def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) ->
     if "timeline" in parts:
         _say("The timeline")
         yield from timelines.timeline_figures(plan.timeline, cache, scratch)
+    yield from _of_many_users(plan, cache, scratch, parts)
+    yield from _of_sessions(plan, cache, scratch, parts)
+    yield from _of_models(scratch, parts)
+
+
+def _of_many_users(
+    plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]
+) -> Iterator[Figure]:
+    """What a server of many users does, and its database."""
     if "memories" in parts:
         _say("Memory in Postgres")
         yield from memories.memory_figures(plan.memories, scratch)
@@ -248,8 +263,9 @@ def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) ->
         yield from https.http_figures(plan.http, cache)
         _say("Many clients over HTTP, their memories in Postgres")
         yield from https.http_postgres_figures(plan.http, scratch)
-    yield from _of_sessions(plan, cache, scratch, parts)
-    yield from _of_models(scratch, parts)
+    if "servers" in parts:
+        _say("Servers of many users on one Postgres")
+        yield from servers.server_figures(plan.servers, scratch)
 
 
 def _of_sessions(

@@ -1,6 +1,8 @@
-"""The floor of a start: a server of the same SDK that has five small tools and nothing else."""
+"""The floor of a start and of a call: a server of the same SDK with five small tools alone."""
 
 from __future__ import annotations
+
+import sys
 
 from mcp.server.mcpserver import MCPServer
 
@@ -38,4 +40,7 @@ def read_latest(limit: int = 5) -> str:
 
 
 if __name__ == "__main__":
-    server.run("stdio")
+    if len(sys.argv) > 1:
+        server.run("streamable-http", port=int(sys.argv[1]))
+    else:
+        server.run("stdio")

@@ -1,0 +1,406 @@
+"""What one call costs a server of many users on a Postgres, and what a second server adds to it.
+
+Never counts the client: the processors of the servers and of the database alone, since wall times
+say little on a machine that has other work.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+import psutil
+from examples.postgres import PostgresServer
+from msgspec import Struct
+
+from bench.corpus import make_lines, make_questions
+from bench.figures import Figure, Spread
+from bench.homes import ENCODER_WAIT_S, Home
+from commonplace.app.process import ProcessContext
+from commonplace.config.settings import read_settings
+from commonplace.doors.protocol import CAPABILITIES_KEY, MODERN, VERSION_KEY
+from commonplace_server.postgres.migrate import migrate_postgres
+from commonplace_server.wiring.memories import open_worker
+from commonplace_server.wiring.schema import list_series
+from commonplace_server.wiring.tokens import open_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from commonplace.core.ports import Encoder
+
+TIMES_BARE, TWO_SHARE, FIRST_MS = 5.0, 1.1, 60.0
+_TOOLSETS = ("memory", "memory-write", "chronicle", "recall")
+_KEPT_S = 1.0
+_REST_S = 0.005
+_TURNS = 4
+_ENCODED = {"a memory_search", "a recall"}
+
+
+class Sizes(Struct, frozen=True, kw_only=True):
+    """How many users with how many records each, and how often each thing is called."""
+
+    owners: int
+    records: int
+    calls: int
+
+
+class _Call(NamedTuple):
+    tool: str
+    arguments: dict[str, Any]
+
+
+class _Server(NamedTuple):
+    """A server that runs: what asks it, and its process."""
+
+    client: _Client
+    process: psutil.Process
+
+
+class _World(NamedTuple):
+    """Two servers of one database, a bare one of the SDK, and the users' tokens."""
+
+    first: _Server
+    second: _Server
+    bare: _Server
+    database: psutil.Process
+    tokens: list[str]
+    sizes: Sizes
+
+
+def server_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
+    """All figures of servers on one database."""
+    home = Home(scratch / "servers").make()
+    with _opened(home, Home(scratch / "second").make(), sizes, Path(f"{scratch}-ps")) as world:
+        yield from _first_answers(world)
+        yield from _answers(world, home)
+        yield _two_servers(world)
+
+
+@contextmanager
+def _opened(home: Home, other: Home, sizes: Sizes, folder: Path) -> Iterator[_World]:
+    """All of it, filled; folder: a short path, since a socket lies in it."""
+    database = PostgresServer(folder, is_durable=True)
+    database.start()
+    try:
+        migrate_postgres(database.url(), list_series())
+        environment = {
+            **home.environment(),
+            "COMMONPLACE_DATABASE_URL": database.url("commonplace_app"),
+            "COMMONPLACE_SERVE_PER_SECOND": "100000",
+        }
+        tokens = _tokens(home, environment, sizes)
+        with _serving(home, environment) as filling:
+            _fill(filling.client, tokens, sizes)
+        worker = {"COMMONPLACE_DATABASE_WORKER_URL": database.url("commonplace_worker")}
+        _file(home, {**environment, **worker})
+        with (
+            _serving(home, environment) as first,
+            _serving(other, environment, "--shared-only") as second,
+            _bare() as bare,
+        ):
+            yield _World(first, second, bare, psutil.Process(database.pid), tokens, sizes)
+    finally:
+        database.remove()
+
+
+def _tokens(home: Home, environment: dict[str, str], sizes: Sizes) -> list[str]:
+    settings = read_settings(environ=environment, cwd=home.project, home=home.user)
+    with open_tokens(settings) as tokens:
+        return [
+            tokens.create(f"user{number:03}", toolsets=_TOOLSETS)[1]
+            for number in range(sizes.owners)
+        ]
+
+
+@contextmanager
+def _serving(home: Home, environment: dict[str, str], *flags: str) -> Iterator[_Server]:
+    """`commonplace serve` in a home of its own, on a free port."""
+    environment = {**environment, "COMMONPLACE_HOME": str(home.own), "HOME": str(home.user)}
+    command = [sys.executable, "-m", "commonplace", "serve", "--http", "127.0.0.1:0", *flags]
+    with subprocess.Popen(
+        command, env=environment, cwd=home.project, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        try:
+            url = server.stdout.readline().removeprefix("Serving on ").strip()
+            client = _Client(url)
+            client.await_ready()
+            yield _Server(client, psutil.Process(server.pid))
+        finally:
+            server.terminate()
+
+
+@contextmanager
+def _bare() -> Iterator[_Server]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "bench.bare_server", str(port)]
+    with subprocess.Popen(command, cwd=Path(__file__).parents[1]) as server:
+        try:
+            client = _Client(f"http://127.0.0.1:{port}/mcp")
+            client.await_open()
+            yield _Server(client, psutil.Process(server.pid))
+        finally:
+            server.terminate()
+
+
+def _fill(client: _Client, tokens: Sequence[str], sizes: Sizes) -> None:
+    """Each user's records, a quarter of them a chronicle's."""
+    lines = make_lines(seed=7)
+    for token in tokens:
+        for number, line in enumerate(islice(lines, sizes.records)):
+            if number % 4:
+                client.ask(token, _Call("memory_save", {"kind": "gratitude", "text": line}))
+            else:
+                client.ask(token, _Call("add_entry", {"message": line}))
+
+
+def _file(home: Home, environment: dict[str, str]) -> None:
+    settings = read_settings(environ=environment, cwd=home.project, home=home.user)
+    shared = ProcessContext(settings)
+    try:
+        shared.encoder.start()
+        assert shared.encoder.get(ENCODER_WAIT_S) is not None
+        with open_worker(shared) as worker:
+            worker.work()
+    finally:
+        shared.close()
+
+
+def _calls(questions: Sequence[str]) -> dict[str, list[_Call]]:
+    """What is asked, by its kind."""
+    return {
+        "a memory_list of 20": [_Call("memory_list", {"kind": "gratitude", "limit": 20})]
+        * len(questions),
+        "a memory_search": [_Call("memory_search", {"query": each}) for each in questions],
+        "a recall": [_Call("recall", {"query": each}) for each in questions],
+        "a memory_save": [
+            _Call("memory_save", {"kind": "gratitude", "text": each}) for each in questions
+        ],
+        "an add_entry": [_Call("add_entry", {"message": each}) for each in questions],
+    }
+
+
+def _first_answers(world: _World) -> Iterator[Figure]:
+    """What a server answers first to users whom it has not seen since it began."""
+    client, tokens = world.first.client, world.tokens
+    questions = make_questions(len(tokens), seed=3)
+    asked = [
+        _Call("recall", {"query": question})
+        if number % 2
+        else _Call("memory_search", {"query": question})
+        for number, question in enumerate(questions)
+    ]
+    # The server's own first answers load what all of them need.
+    for call in asked[:2]:
+        client.ask(tokens[0], call)
+    took: dict[str, list[float]] = {}
+    for token, call in zip(tokens[1:], asked[1:], strict=True):
+        began = time.perf_counter()
+        client.ask(token, call)
+        took.setdefault(call.tool, []).append((time.perf_counter() - began) * 1000)
+    for tool, each in took.items():
+        yield Figure(
+            name=f"the first {tool} of a user not seen before",
+            unit="ms",
+            measured=Spread.of(each),
+            floor=None,
+            limit=FIRST_MS,
+            rule=f"{FIRST_MS:.0f}",
+            note="on the clock, by a server that has answered others.",
+        )
+
+
+class _Clock:
+    """Milliseconds of processors: of servers, and of the database."""
+
+    def __init__(self, database: psutil.Process, *servers: _Server) -> None:
+        self._database, self._servers = database, servers
+
+    def take(self, run: Callable[[], object]) -> tuple[float, float]:
+        """Of the servers and of the database, while this runs."""
+        before = self._now()
+        run()
+        after = self._now()
+        return (after[0] - before[0]) * 1000, (after[1] - before[1]) * 1000
+
+    def _now(self) -> tuple[float, float]:
+        served = sum(_seconds(each.process) for each in self._servers)
+        return served, _seconds_of_all(self._database)
+
+
+def _seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _seconds_of_all(postmaster: psutil.Process) -> float:
+    """Of the sessions of a database that there are, and of those that ended."""
+    times = postmaster.cpu_times()
+    there = 0.0
+    for each in postmaster.children():
+        with suppress(OSError):  # it ended just now
+            there += int(Path(f"/proc/{each.pid}/schedstat").read_text("ascii").split()[0]) / 1e9
+    return float(times.children_user + times.children_system) + there
+
+
+def _answers(world: _World, home: Home) -> Iterator[Figure]:
+    """What calls cost beside what the SDK alone costs, and the encoding of the question."""
+    client, tokens, database = world.first.client, world.tokens, world.database
+    questions = make_questions(world.sizes.calls, seed=5)
+    nothing = [_Call("search", {"query": each}) for each in questions]
+    for calls in _calls(questions[: len(tokens)]).values():
+        _pace(client, calls, tokens)
+    _pace(world.bare.client, nothing)
+    took: dict[str, list[tuple[float, float]]] = {}
+    floors: list[float] = []
+    encodings: list[float] = []
+    part = world.sizes.calls // _TURNS
+    with home.opened() as app:
+        encoder = app.encoder.get()
+        assert encoder is not None
+        for begin in range(0, part * _TURNS, part):
+            some = slice(begin, begin + part)
+            bare = partial(_pace, world.bare.client, nothing)
+            floors.append(_Clock(database, world.bare).take(bare)[0] / len(nothing))
+            encodings.append(_encoded_ms(encoder, questions[some]))
+            for name, calls in _calls(questions[some]).items():
+                served, asked = _Clock(database, world.first).take(
+                    partial(_pace, client, calls, tokens)
+                )
+                took.setdefault(name, []).append((served / part, asked / part))
+    floor = Spread.of(floors)
+    for name, each in took.items():
+        encoding = statistics.median(encodings) if name in _ENCODED else 0.0
+        yield Figure(
+            name=f"{name} at a server with Postgres",
+            unit="ms",
+            measured=Spread.of([served - encoding for served, _ in each]),
+            floor=floor,
+            limit=TIMES_BARE * floor.median,
+            rule=f"{TIMES_BARE:.0f} x a bare SDK server's call",
+            note=f"of the server's processor, beside {encoding:.1f} for the encoding; the"
+            f" database's takes {statistics.median(asked for _, asked in each):.1f}.",
+        )
+
+
+def _encoded_ms(encoder: Encoder, questions: Sequence[str]) -> float:
+    began = time.process_time()
+    for each in questions:
+        encoder.encode_query(each)
+        time.sleep(_REST_S)
+    return (time.process_time() - began) * 1000 / len(questions)
+
+
+def _pace(client: _Client, calls: Sequence[_Call], tokens: Sequence[str] = ("",)) -> None:
+    """Ask one after the other, as several clients do who rest between their calls."""
+    for number, call in enumerate(calls):
+        client.ask(tokens[number % len(tokens)], call)
+        time.sleep(_REST_S)
+
+
+def _two_servers(world: _World) -> Figure:
+    """The same calls at one server, and shared between two, in turns."""
+    clock = _Clock(world.database, world.first, world.second)
+    _share(world, [world.first], 0)
+    _share(world, [world.second], 0)
+    one: list[float] = []
+    two: list[float] = []
+    for begin in range(0, 3 * world.sizes.calls, world.sizes.calls):
+        alone = partial(_share, world, [world.first], begin)
+        one.append(sum(clock.take(alone)) / world.sizes.calls)
+        shared = partial(_share, world, [world.first, world.second], begin)
+        two.append(sum(clock.take(shared)) / world.sizes.calls)
+    floor = Spread.of(one)
+    return Figure(
+        name="a call with two servers",
+        unit="ms",
+        measured=Spread.of(two),
+        floor=floor,
+        limit=TWO_SHARE * floor.median,
+        rule=f"{TWO_SHARE} x with one",
+        note="7 searches, 2 lists, 1 save of ten, by turns at each; processors of the servers and"
+        " of the database.",
+    )
+
+
+def _share(world: _World, servers: Sequence[_Server], begin: int) -> None:
+    questions = make_questions(world.sizes.calls, seed=11)
+    for number in range(begin, begin + world.sizes.calls):
+        question = questions[number % len(questions)]
+        call = _Call("memory_search", {"query": question})
+        if number % 10 in {3, 6}:
+            call = _Call("memory_list", {"kind": "gratitude", "limit": 20})
+        elif number % 10 == 9:  # noqa: PLR2004  one of ten
+            call = _Call("memory_save", {"kind": "gratitude", "text": question})
+        token = world.tokens[number // 10 % len(world.tokens)]
+        servers[number % len(servers)].client.ask(token, call)
+
+
+class _Client:
+    """One client on one connection."""
+
+    def __init__(self, url: str) -> None:
+        self._place = urlsplit(url)
+        assert self._place.hostname is not None
+        self._connection = http.client.HTTPConnection(
+            self._place.hostname, self._place.port, timeout=60
+        )
+        self._used_at = 0.0
+
+    def await_open(self) -> None:
+        """Wait until something listens."""
+        until = time.monotonic() + ENCODER_WAIT_S
+        while True:
+            try:
+                self._connection.connect()
+            except OSError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.1)
+            else:
+                return
+
+    def await_ready(self) -> None:
+        """Wait until the server has its encoder."""
+        until = time.monotonic() + ENCODER_WAIT_S
+        while time.monotonic() < until:
+            self._connection.request("GET", "/readyz")
+            if "loaded" in self._connection.getresponse().read().decode():
+                return
+            time.sleep(0.1)
+
+    def ask(self, token: str, call: _Call) -> str:
+        """The answer to a call, which is no error."""
+        meta = {VERSION_KEY: MODERN, CAPABILITIES_KEY: {}}
+        params = {"name": call.tool, "arguments": call.arguments, "_meta": meta}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        headers = {
+            "Authorization": f"Bearer {token}",
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": MODERN,
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": call.tool,
+        }
+        if time.monotonic() > self._used_at + _KEPT_S:  # the other side closes what idles
+            self._connection.close()
+        self._used_at = time.monotonic()
+        self._connection.request("POST", self._place.path, json.dumps(message), headers)
+        answer = self._connection.getresponse()
+        text = answer.read().decode()
+        assert answer.status == http.client.OK, f"{answer.status} {text}"
+        assert '"isError":true' not in text, text
+        return text
