@@ -26,7 +26,7 @@ from commonplace_server.records.upkeep import MemoryUpkeep
 from commonplace_server.wiring.memories import open_worker
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.worker import numbers
-from commonplace_server.worker.changes import changes_now
+from commonplace_server.worker.changes import JournalChanges, changes_now
 from commonplace_server.worker.filing import LeasedRecords
 from commonplace_server.worker.word_filing import WordFiling
 from commonplace_server.worker.worker import MemoryWorker
@@ -89,7 +89,9 @@ def parts(pool, world):
     return {
         "backlog": MemoryBacklog(pool),
         "upkeep": MemoryUpkeep(pool, tables=TABLES, clock=world.clock),
-        "read_of": lambda owner: partial(changes_now, MemoryPostgres(pool, owner=owner)),
+        "read_of": lambda owner: JournalChanges(
+            records=MemoryPostgres(pool, owner=owner), others={}
+        ),
         "index_of": PostgresIndex(pool).of_owner,
         "of_many": pool.of_many,
         "encoder": ReadySlot(HashingEncoder()),
@@ -562,11 +564,11 @@ def test_few_records_are_read_at_a_time(world, pool, parts, monkeypatch, by_sear
     due, sizes = "SELECT count(*) FROM wb_outbox WHERE words_due", []
 
     def counting(store):
-        def read(noted):
+        def ask_records(noted):
             sizes.append((len(noted), world.database.rows(due)[0][0]))
-            return store.read(noted)
+            return store.ask_records(noted)
 
-        return Over(store, read=read)
+        return Over(store, ask_records=ask_records)
 
     if by_search:
         with opened_by_a_search(world) as (store, index):
@@ -578,7 +580,8 @@ def test_few_records_are_read_at_a_time(world, pool, parts, monkeypatch, by_sear
     else:
 
         def read_of(owner):
-            return partial(changes_now, counting(MemoryPostgres(pool, owner=owner)))
+            mine = MemoryPostgres(pool, owner=owner)
+            return JournalChanges(records=counting(mine), others={})
 
         worker = MemoryWorker(**{**parts, "read_of": read_of})
         assert worker.work() == 6

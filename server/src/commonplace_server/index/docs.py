@@ -141,7 +141,7 @@ def ask_changes(
         for each in changes
     }
     lows = sorted({_low(micros(doc.at)) for doc in last.values() if doc is not None})
-    tx.query("plan_for_all")
+    tx.plan_for_all()
     changed = tx.query("next_change")
     found = tx.query("find_docs", refs=Texts(last))
     numbers = tx.query("last_of_seconds", lows=lows)

@@ -42,11 +42,22 @@ class OwnerTransaction:
     def __init__(self, conn: Connection, user: str) -> None:
         self.user = user
         self._conn = conn
+        self._prepares = False
+
+    def plan_for_all(self) -> None:
+        """Have the queries that follow planned for no user in particular.
+
+        So a worker's connection plans each once; see `Postgres`, `prepares`.
+        """
+        if not self._conn.plans_for_all:
+            self.query("plan_for_all")
+            self._conn.plans_for_all = True
+        self._prepares = True
 
     def query(self, name: str, /, **bound: Any) -> Cursor[tuple[Any, ...]]:
         """Run a query by its name; inside `pipelined` the answer comes when it is first read."""
         query, given = statements()[name], {"user": self.user, **bound}
-        return self._conn.execute(query, given, binary=True)
+        return self._conn.execute(query, given, binary=True, prepare=self._prepares)
 
     def query_composed(
         self, query: sql.SQL | sql.Composed, /, **bound: Any

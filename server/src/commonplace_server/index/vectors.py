@@ -37,7 +37,7 @@ def put_vectors(tx: OwnerTransaction, model: str, encoded: Sequence[Encoded]) ->
 
 def ask_vectors(tx: OwnerTransaction, model: str, encoded: Sequence[Encoded]) -> Callable[[], None]:
     """Ask what `put_vectors` has to know; what it gives reads the answer, and files."""
-    tx.query("plan_for_all")
+    tx.plan_for_all()
     tx.query("hold")
     refs = Texts([plain(each.ref) for each in encoded])
     found = tx.query("find_encoded", model=model, refs=refs)

@@ -34,6 +34,8 @@ from commonplace_server.postgres.errors import (
     ours,
 )
 from commonplace_server.postgres.hosts import connect_to_leader
+from commonplace_server.postgres.of_many import OfMany
+from commonplace_server.postgres.pool_use import PoolUse
 from commonplace_server.postgres.quota import OverQuota
 from commonplace_server.postgres.replaced import UNKNOWN, find_timeline, is_replaced
 
@@ -70,6 +72,8 @@ _IDLE_S = 5.0
 _GRACE_S = 1.0
 _TICK_S = 0.1
 _CLOSE_S = 2.0
+# The driver prepares what was asked so often before, or at once where a query says so.
+_ON_REQUEST = 1 << 30
 # Servers from this version on limit a transaction as a whole.
 _ENDS_STOPPED = 170_000
 _ROLES_HINT = (
@@ -94,10 +98,13 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 
     No timeout of the server or of TCP helps there. deadline: monotonic seconds; None while idle.
     timeline: The database's number and the primary's; see `replaced`.
+    plans_for_all: Whether its transaction plans for no user in particular, which the index asks of
+        it.
     """
 
     deadline: float | None = None
     timeline = UNKNOWN
+    plans_for_all = False
 
     @classmethod
     def connect(cls, conninfo: str = "", **given: Any) -> Self:
@@ -117,22 +124,6 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
             raise Late("deadline") from None
 
 
-class PoolUse(NamedTuple):
-    """How busy a pool is.
-
-    Attributes:
-        open: Connections that are open.
-        in_use: Those of them that are handed out.
-        waits: How often one was waited for, since the start.
-        wait_s: How long, in all.
-    """
-
-    open: int
-    in_use: int
-    waits: int
-    wait_s: float
-
-
 class _SharedTransaction(NamedTuple):
     """A transaction that several questions share, until when others may, and what ends it."""
 
@@ -149,28 +140,14 @@ class _Joint(threading.local):
         shared: The transaction that questions share.
         is_used: Whether a question is being asked in it.
         whole: The owner and the connection of `one_transaction`.
-        many: The connection of `of_many`, and whose rows it sees now.
+        many: That of `of_many`.
     """
 
     owner = ""
     shared: _SharedTransaction | None = None
     is_used = False
     whole: tuple[str, Connection] | None = None
-    many: _OfMany | None = None
-
-
-class _OfMany:
-    """A transaction of one owner after another."""
-
-    def __init__(self, conn: Connection) -> None:
-        self.conn = conn
-        self.owner = ""
-
-    def turn_to(self, owner: str) -> None:
-        """Have it see the rows of this owner alone from here on."""
-        if owner != self.owner:
-            self.conn.execute(statement(queries()["turn_to"]).format(owner=sql.Literal(owner)))
-            self.owner = owner
+    many: OfMany[Connection] | None = None
 
 
 class Postgres:
@@ -183,6 +160,7 @@ class Postgres:
         check: Called with a connection before the first one is handed out; see `refuse_unguarded`.
         most: The number of connections that may be open.
         quota: What each user may keep; what is moved or forgotten is never refused.
+        prepares: Whether the server keeps the plans of queries that say so. Not through a pooler.
     """
 
     def __init__(
@@ -193,7 +171,9 @@ class Postgres:
         most: int = CONNECTIONS,
         deadline_s: float = DEADLINE_S,
         quota: Quota | None = None,
+        prepares: bool = False,
     ) -> None:
+        self._prepare_threshold = _ON_REQUEST if prepares else None
         self._conninfo, self.name, self.place = parse_address(url)
         self._check = check
         self._most = most
@@ -230,11 +210,8 @@ class Postgres:
             yield whole[1]
             return
         if (many := self._joint.many) is not None:
-            before = many.owner
-            many.turn_to(parse_owner(owner))
-            yield many.conn
-            if before:  # one asks inside the turn of another
-                many.turn_to(before)
+            with many.turned_to(parse_owner(owner)):
+                yield many.conn
             return
         # A thread that waited for a second connection with one in its hand could wait for ever.
         self._part()
@@ -266,7 +243,7 @@ class Postgres:
         these owners wait until then: name few. Raises: as `owner_transaction`.
         """
         with self._transaction("", "synced", None) as conn, conn.pipeline():
-            self._joint.many = _OfMany(conn)
+            self._joint.many = OfMany(conn, _turn_to)
             try:
                 yield
             finally:
@@ -329,8 +306,29 @@ class Postgres:
         with self._transaction("", "synced", deadline_s) as conn:
             yield conn
 
+    def ask(
+        self, owner: str, query: sql.SQL | sql.Composed, given: Mapping[str, Any]
+    ) -> list[tuple[Any, ...]]:
+        """The rows of one question, as `shared_transaction` sees them.
+
+        Alone it is one trip in place of three, which a list of 20 would make twice.
+        Raises: as `owner_transaction`.
+        """
+        joint = self._joint
+        is_whole = joint.whole is not None and joint.whole[0] == owner
+        if joint.owner == owner or joint.many is not None or is_whole:
+            with self.shared_transaction(owner) as conn:
+                return conn.execute(query, given).fetchall()
+        self._part()  # as `owner_transaction`
+        return self.ask_in_one_trip(owner, query, given, deadline_s=self._deadline_s)
+
     def ask_in_one_trip(
-        self, owner: str, query: sql.SQL, given: Mapping[str, Any], *, deadline_s: float
+        self,
+        owner: str,
+        query: sql.SQL | sql.Composed,
+        given: Mapping[str, Any],
+        *,
+        deadline_s: float,
     ) -> list[tuple[Any, ...]]:
         """The rows of one statement that is a transaction of its own, and travels as a whole.
 
@@ -521,7 +519,7 @@ class Postgres:
                     self._conninfo,
                     connection_class=Connection,
                     configure=self._note_timeline,
-                    kwargs={"autocommit": True, "prepare_threshold": None},
+                    kwargs={"autocommit": True, "prepare_threshold": self._prepare_threshold},
                     min_size=0,
                     max_size=self._most,
                     open=True,
@@ -640,12 +638,17 @@ def _begin(conn: Connection, owner: str, commit: Commit, quota: str, late: float
     left_ms = math.ceil(left_s) * 1000 if left_s > 1 else math.ceil(left_s * 1000)
     whole, conn.deadline = conn.deadline, min(time.monotonic() + _BEGIN_S, late + _GRACE_S)
     ends_stopped = conn.info.server_version >= _ENDS_STOPPED
+    conn.plans_for_all = False
     conn.execute(_beginning(owner, commit, quota, left_ms, ends_stopped))
     conn.deadline = whole
 
 
 def _ask_whole(
-    conn: Connection, owner: str, query: sql.SQL, given: Mapping[str, Any], late: float
+    conn: Connection,
+    owner: str,
+    query: sql.SQL | sql.Composed,
+    given: Mapping[str, Any],
+    late: float,
 ) -> list[tuple[Any, ...]]:
     left_ms = math.ceil(max(late - time.monotonic(), 0.001)) * 1000
     ends_stopped = conn.info.server_version >= _ENDS_STOPPED
@@ -655,6 +658,15 @@ def _ask_whole(
     while found.description is None and found.nextset():
         pass
     return found.fetchall()
+
+
+def _turn_to(conn: Connection, owner: str) -> None:
+    conn.execute(_turning(owner))
+
+
+@lru_cache(maxsize=1024)
+def _turning(owner: str) -> bytes:
+    return statement(queries()["turn_to"]).format(owner=sql.Literal(owner)).as_bytes()
 
 
 @lru_cache(maxsize=1024)

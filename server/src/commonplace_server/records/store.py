@@ -246,28 +246,38 @@ class MemoryPostgres:
         with self._database.owner_transaction(self._owner, commit="soon") as conn:
             conn.execute(query("filed"), {"user_id": self._owner, **columns_of(noted)})
 
-    def read(self, noted: Sequence[OutboxLine]) -> list[Record | None]:
-        """The records of these as they are now; see `Outbox`. Raises: Unavailable."""
-        return self.find_all([(parse_kind(each.kind), each.ref_id) for each in noted])
+    def ask_records(self, noted: Sequence[OutboxLine]) -> Callable[[], list[Record | None]]:
+        """Ask for these as they are now; see `ReadsRecords`. Raises: Unavailable."""
+        return self._ask_all([(parse_kind(each.kind), each.ref_id) for each in noted])
 
     def find_all(self, named: Sequence[tuple[Kind, str]]) -> list[Record | None]:
         """Many records as they are now, one query for each kind; see the port."""
+        return self._ask_all(named)()
+
+    def _ask_all(self, named: Sequence[tuple[Kind, str]]) -> Callable[[], list[Record | None]]:
         ids: dict[Kind, list[str]] = {}
         for kind, ref_id in named:
             if may_be_id(ref_id):
                 ids.setdefault(kind, []).append(ref_id)
-        found: dict[tuple[Kind, str], Record] = {}
+        asked: dict[Kind, Cursor[tuple[Any, ...]]] = {}
         if ids:
             with self._database.shared_transaction(self._owner) as conn:
-                # Several kinds in one round trip; for one alone that is dearer.
-                with conn.pipeline() if len(ids) > 1 else nullcontext():
+                # Several kinds in one round trip; for one alone that is dearer. One pipeline inside
+                # another would wait for all of it.
+                is_in_one = conn.pgconn.pipeline_status
+                with conn.pipeline() if len(ids) > 1 and not is_in_one else nullcontext():
                     asked = {
                         kind: find_rows(conn, self._owner, kind, some) for kind, some in ids.items()
                     }
-                for kind, rows in asked.items():
-                    records = [record_of(kind, row, instant=_instant) for row in rows]
-                    found |= {(kind, record.id): record for record in records}
-        return [found.get(each) for each in named]
+
+        def read() -> list[Record | None]:
+            found: dict[tuple[Kind, str], Record] = {}
+            for kind, rows in asked.items():
+                records = [record_of(kind, row, instant=_instant) for row in rows]
+                found |= {(kind, record.id): record for record in records}
+            return [found.get(each) for each in named]
+
+        return read
 
     def _add(self, record: Record, *, keyed: bool) -> Saved:
         named = self._named(record.kind, record.id)
@@ -305,9 +315,7 @@ class MemoryPostgres:
         return None if row is None else record_of(kind, row, instant=_instant)
 
     def _ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:
-        asked = {"user_id": self._owner, **values}
-        with self._database.shared_transaction(self._owner) as conn:
-            return conn.execute(query(name), asked).fetchall()
+        return self._database.ask(self._owner, query(name), {"user_id": self._owner, **values})
 
     def _row(self, record: Record) -> dict[str, Any]:
         return {**row_of(record, unwritten=None), **self._named(record.kind, record.id)}

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.shared import SharedNotebook
     from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace.search.finder import Finder
-    from commonplace_server.postgres.database import Connection, PoolUse
+    from commonplace_server.postgres.database import Connection
+    from commonplace_server.postgres.pool_use import PoolUse
     from commonplace_server.store.private import PrivatePostgres
     from commonplace_server.store.source import SharedSource
     from commonplace_server.worker.changes import ReadsDocs
@@ -259,7 +260,7 @@ def open_worker(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[Memo
             "No database is named: memories that are files need no worker.",
             hint="Set COMMONPLACE_DATABASE_WORKER_URL.",
         )
-    database = Postgres(url, check=check_worker)
+    database = Postgres(url, check=check_worker, prepares=True)
     try:
         yield MemoryWorker(
             backlog=MemoryBacklog(database),

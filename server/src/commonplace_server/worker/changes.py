@@ -11,7 +11,7 @@ from commonplace.core.values import Drop, Put
 from commonplace.journals.memory.entry import change_now
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.core.values import Change, Doc
     from commonplace.journals.memory.records import Record
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 class ReadsRecords(Protocol):
     """The records of memory that lines of the outbox stand for, of any user, read as that user."""
 
-    def read(self, noted: Sequence[OutboxLine]) -> list[Record | None]:
-        """The records of these as they are now, in this order. Raises: Unavailable."""
+    def ask_records(self, noted: Sequence[OutboxLine]) -> Callable[[], list[Record | None]]:
+        """Ask for these as they are now; the function returned reads them, in this order.
+
+        In a pipeline others are asked for before it is called. Raises: Unavailable.
+        """
         ...
 
 
@@ -37,8 +40,11 @@ class ReadsDocs(Protocol):
 class ReadsChanges(Protocol):
     """What reads the changes of one user's lines."""
 
-    def __call__(self, noted: Sequence[OutboxLine], /) -> list[Change]:
-        """What the index is to hold of each, in this order. Raises: Unavailable."""
+    def ask(self, noted: Sequence[OutboxLine]) -> Callable[[], list[Change]]:
+        """Ask what the index is to hold of each; the function returned reads it, in this order.
+
+        Raises: Unavailable.
+        """
         ...
 
 
@@ -55,15 +61,22 @@ class JournalChanges:
         self._others = others
 
     def __call__(self, noted: Sequence[OutboxLine]) -> list[Change]:
-        """What the index is to hold of each; see `ReadsChanges`."""
+        """What the index is to hold of each, in this order. Raises: Unavailable."""
+        return self.ask(noted)()
+
+    def ask(self, noted: Sequence[OutboxLine]) -> Callable[[], list[Change]]:
+        """Ask for records at once, and read the other journals after; see `ReadsChanges`."""
+        records = [each for each in noted if each.kind not in self._others]
+        changes_of = ask_changes_now(self._records, records) if records else list
+        return lambda: self._read(noted, iter(changes_of()))
+
+    def _read(self, noted: Sequence[OutboxLine], records: Iterator[Change]) -> list[Change]:
         docs: dict[str, Mapping[str, Doc]] = {}
         for journal, read in self._others.items():
             if ids := [each.ref_id for each in noted if each.kind == journal]:
                 docs[journal] = read(ids)
-        records = [each for each in noted if each.kind not in docs]
-        changes = iter(changes_now(self._records, records) if records else ())
         return [
-            _change_of(each, docs[each.kind]) if each.kind in docs else next(changes)
+            _change_of(each, docs[each.kind]) if each.kind in docs else next(records)
             for each in noted
         ]
 
@@ -75,7 +88,15 @@ def _change_of(line: OutboxLine, docs: Mapping[str, Doc]) -> Change:
 
 def changes_now(records: ReadsRecords, noted: Sequence[OutboxLine]) -> list[Change]:
     """What the index is to hold of memory's lines, as its records are now. Raises: Unavailable."""
-    return [
+    return ask_changes_now(records, noted)()
+
+
+def ask_changes_now(
+    records: ReadsRecords, noted: Sequence[OutboxLine]
+) -> Callable[[], list[Change]]:
+    """The same in two steps; see `ReadsChanges`. Raises: Unavailable."""
+    read = records.ask_records(noted)
+    return lambda: [
         change_now(each.kind, each.ref_id, record)
-        for each, record in zip(noted, records.read(noted), strict=True)
+        for each, record in zip(noted, read(), strict=True)
     ]

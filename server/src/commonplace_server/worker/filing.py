@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager
-from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -197,7 +196,7 @@ class LeasedRecords:
     def _ask_changes(
         self, owner: str, mine: Sequence[OutboxLine]
     ) -> Callable[[], Sequence[Change]]:
-        return partial(self._read_of(owner), mine)
+        return self._read_of(owner).ask(mine)
 
     def _ask_words(self, owner: str, mine: Sequence[Task]) -> Callable[[], None]:
         return self._index_of(owner).ask_current(
