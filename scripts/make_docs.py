@@ -33,6 +33,7 @@ from commonplace.doors.mcp_offer import McpOffer
 from commonplace.doors.setup.clients import CLIENTS, Machine
 from commonplace.doors.setup.files import list_files
 from commonplace.doors.setup.hooks import HOOKS
+from commonplace.doors.shown_settings import text_of, value_of
 from commonplace.doors.stdio.built_lists import FILE, build
 from commonplace.journals.table import JOURNALS, TOOLSETS
 from commonplace.verbs.export.manifest import ENTRIES, VERSION, ExportManifest
@@ -272,9 +273,12 @@ def tools_reference() -> str:
         if name in {"default", "classic"} or not tools:
             continue
         shown |= {x.name for x in tools}
-        parts += [f"## `{name}`\n\n", *(tool_text(tool) for tool in tools)]
+        parts += [f"## Toolset `{name}`\n\n", *map(tool_section, tools)]
     return "".join(parts)
 
+
+MADE_DEFAULTS = ("home", "project", "timezone")
+"""The settings whose defaults are the machine's or the folder's, as their rows say."""
 
 PROJECT_FILES = {
     "no": "",
@@ -285,11 +289,20 @@ PROJECT_FILES = {
 }
 
 
+def tool_section(tool: Tool) -> str:
+    """A tool under a heading of its own, which the search of the site and a link lead to."""
+    return f"### `{tool.name}`\n\n{tool.description}\n\n{arguments_table(tool)}"
+
+
 def tool_text(tool: Tool) -> str:
     """A tool's name, description and arguments."""
+    return f"**`{tool.name}`**: {tool.description}\n\n{arguments_table(tool)}"
+
+
+def arguments_table(tool: Tool) -> str:
+    """A tool's arguments."""
     rows = "".join(argument_row(tool, name) for name in tool.schema["properties"])
-    head = f"**`{tool.name}`**: {tool.description}\n\n"
-    return f"{head}| argument | default | what |\n|---|---|---|\n{rows}\n"
+    return f"| argument | default | what |\n|---|---|---|\n{rows}\n"
 
 
 def argument_row(tool: Tool, name: str) -> str:
@@ -304,11 +317,18 @@ def argument_row(tool: Tool, name: str) -> str:
 
 
 def settings_table() -> str:
-    """Every setting with its environment name, and what a project's file may do with it."""
-    rows = "".join(
-        f"| `{s.key}` | `{s.env}` | {s.help} | {PROJECT_FILES[s.project]} |\n" for s in SETTINGS
-    )
-    return f"| key | environment | what | project's file |\n|---|---|---|---|\n{rows}"
+    """Every setting by section: environment name, default, what a project's file may do with it."""
+    read = app().settings
+    rows: dict[str, str] = {}
+    for each in SETTINGS:
+        default = "" if each.key in MADE_DEFAULTS else text_of(value_of(each, read))
+        said = (f"`{each.key}`", f"`{each.env}`", each.help, f"`{default}`" if default else "")
+        line = f"| {' | '.join((*said, PROJECT_FILES[each.project]))} |\n"
+        section = each.key.rpartition(".")[0]
+        rows[section] = rows.get(section, "") + line
+    head = "| key | environment | what | default | project's file |\n|---|---|---|---|---|\n"
+    parts = [f"### `{name}`\n\n{head}{lines}" for name, lines in rows.items() if name]
+    return "\n".join([f"{head}{rows['']}", *parts])
 
 
 if __name__ == "__main__":
