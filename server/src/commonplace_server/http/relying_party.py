@@ -10,6 +10,7 @@ import base64
 import hashlib
 import hmac
 import logging
+import re
 import secrets
 import urllib.parse
 from functools import partial
@@ -40,6 +41,8 @@ _THREADS = 8
 _DEADLINE_S = 15.0
 _LONGEST_CODE = 4096
 _AGAIN = "Sign in again."
+_MARK = 16
+"""So many signs of its state tell one sign-in of a browser from another."""
 _Said = TypeVar("_Said")
 
 
@@ -127,7 +130,13 @@ class RelyingParty:
             "code_challenge_method": "S256",
         }
         joint = "&" if "?" in place else "?"
-        return Begun(f"{place}{joint}{urllib.parse.urlencode(asked)}", cookie)
+        to = f"{place}{joint}{urllib.parse.urlencode(asked)}"
+        return Begun(to, cookie, asked["state"][:_MARK])
+
+    def mark_in(self, query: str) -> str:
+        """The mark of the sign-in that a browser comes back from; see `SignsInElsewhere`."""
+        mark = _said_in(query).get("state", "")[:_MARK]
+        return mark if re.fullmatch(r"[\w-]+", mark, re.ASCII) else ""
 
     async def finish(self, cookie: str, query: str) -> Token:
         """What the user is let in by whose browser comes back.
@@ -169,14 +178,10 @@ class RelyingParty:
 
     def _code_in(self, cookie: str, query: str) -> str:
         """The code that the browser which began comes back with. Raises: Denied."""
-        try:
-            pairs = urllib.parse.parse_qsl(query, keep_blank_values=True, max_num_fields=20)
-        except ValueError:
-            pairs = []
-        said = dict(pairs)
+        said = _said_in(query)
         state = said.get("state", "").encode("utf-8", "surrogatepass")
         is_begun = hmac.compare_digest(state, _made_of(cookie, "state").encode())
-        if not cookie or not is_begun or len(said) != len(pairs):
+        if not cookie or not is_begun:
             raise Denied(
                 "This sign-in was not begun in this browser, or it took too long.", hint=_AGAIN
             )
@@ -228,6 +233,16 @@ class RelyingParty:
                 return await run(ask)
         except TimeoutError as exc:
             raise Unavailable(f"{self.host} takes too long to answer.", hint=_AGAIN) from exc
+
+
+def _said_in(query: str) -> dict[str, str]:
+    """What a query says; nothing where it says a thing twice, or too much."""
+    try:
+        pairs = urllib.parse.parse_qsl(query, keep_blank_values=True, max_num_fields=20)
+    except ValueError:
+        return {}
+    said = dict(pairs)
+    return said if len(said) == len(pairs) else {}
 
 
 def _made_of(cookie: str, use: str) -> str:

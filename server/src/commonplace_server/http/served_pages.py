@@ -140,6 +140,10 @@ class ProviderEntrance:
         """Where a browser signs in; see the port."""
         return await self._provider.begin(query)
 
+    def mark_in(self, query: str) -> str:
+        """The mark of the sign-in that a browser comes back from."""
+        return self._provider.mark_in(query)
+
     async def finish(self, cookie: str, query: str) -> Visitor:
         """The visitor who comes back; see the port."""
         return self._entrance.visitor_of(await self._provider.finish(cookie, query))

@@ -40,10 +40,12 @@ class Begun(NamedTuple):
     Attributes:
         place: Where the browser goes.
         cookie: What it shows when it comes back, and nobody else has.
+        mark: What tells it from another that the same browser began; letters, digits, - and _.
     """
 
     place: str
     cookie: str
+    mark: str
 
 
 class SignsInElsewhere(Protocol):
@@ -59,6 +61,10 @@ class SignsInElsewhere(Protocol):
 
     async def begin(self, query: str) -> Begun:
         """Begin a sign-in for what a query asks. Raises: Invalid, Unavailable."""
+        ...
+
+    def mark_in(self, query: str) -> str:
+        """The mark of the sign-in that a browser comes back from; empty where it says none."""
         ...
 
     async def finish(self, cookie: str, query: str) -> Visitor:
@@ -113,7 +119,7 @@ class Elsewhere:
             return self._refuse(exc, "")
         response = RedirectResponse(begun.place, status_code=303)
         response.set_cookie(
-            self._cookie(request),
+            self._cookie(request, begun.mark),
             begun.cookie,
             max_age=_LASTS_S,
             path=self._cookie_path,
@@ -125,10 +131,11 @@ class Elsewhere:
 
     async def come_back(self, request: Request) -> Response:
         """Let in who comes back, once: what was begun is over with it."""
-        name = self._cookie(request)
+        query = request.url.query
+        name = self._cookie(request, self._place.mark_in(query))
         try:
             with self._rates.call(_STRANGERS):
-                visitor = await self._place.finish(request.cookies.get(name, ""), request.url.query)
+                visitor = await self._place.finish(request.cookies.get(name, ""), query)
         except (CommonplaceError, RateLimitExceeded) as exc:
             return self._refuse(exc, "")
         response = await self._welcome(request, visitor, "https" if self._is_safe else "http")
@@ -141,8 +148,11 @@ class Elsewhere:
     def _cookie_path(self) -> str:
         return "/" if self._is_safe else f"{self._path}/"
 
-    def _cookie(self, request: Request) -> str:
-        """The name of the cookie: with https one that no other host of the domain can set."""
+    def _cookie(self, request: Request, mark: str) -> str:
+        """The name of a sign-in's cookie: with https one that no other host of the domain can set.
+
+        Each has its own, so that of two tabs neither ends what the other began.
+        """
         if self._is_safe:
-            return "__Host-commonplace-sign-in"
-        return f"commonplace-sign-in-{request.url.port or request.url.scheme}"
+            return f"__Host-commonplace-sign-in-{mark}"
+        return f"commonplace-sign-in-{request.url.port or request.url.scheme}-{mark}"
