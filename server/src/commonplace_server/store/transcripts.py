@@ -151,7 +151,8 @@ class TranscriptsPostgres:
         """The messages of all exchanges filed under these ids, session by session."""
         places = [(x[0], int(x[2])) for each in identities if (x := each.rpartition("#"))[1]]
         sessions = Texts([storable(session) for session, _ in places])
-        return self._kept("of_exchanges", sessions=sessions, turns=[n for _, n in places])
+        turns = [n for _, n in places]
+        return [_kept_of(row) for row in self._all("of_exchanges", sessions=sessions, turns=turns)]
 
     def list_kept(self) -> Iterator[KeptMessage]:
         """All messages that say something, session by session; few are held in memory."""
@@ -192,7 +193,7 @@ class TranscriptsPostgres:
 
     def delete(self, client: str, session: str, numbers: Sequence[int] = ()) -> int:
         """Delete messages by their numbers, or a whole session, for good; see the port."""
-        with self._rows.writing() as conn:
+        with self._rows.writing(deadline_s=MOVING_S) as conn:
             self._rows.lock(conn)
             if not numbers and self._session(conn, client, session).messages:
                 self._keep_keys(conn, {_session_key(client, session): ""})
@@ -201,7 +202,7 @@ class TranscriptsPostgres:
     def retain(self, before: str) -> list[SessionSummary]:
         """Delete the sessions whose last message is older; see the port."""
         gone = [x for x in self.sessions() if x.last_at < before]
-        with self._rows.writing() as conn:
+        with self._rows.writing(deadline_s=MOVING_S) as conn:
             self._rows.lock(conn)
             for each in gone:
                 self._delete(conn, each.client, each.name, ())
@@ -209,7 +210,7 @@ class TranscriptsPostgres:
 
     def take_back(self, client: str, session: str, *, messages: int, last_n: int) -> bool:
         """Delete a session that has so many messages; see the port."""
-        with self._rows.writing() as conn:
+        with self._rows.writing(deadline_s=MOVING_S) as conn:
             self._rows.lock(conn)
             state = self._session(conn, client, session)
             if (state.messages, state.last_n) != (messages, last_n) or not messages:

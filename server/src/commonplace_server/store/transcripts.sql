@@ -9,6 +9,17 @@ WHERE e.user_id = %(owner)s AND e.journal = %(journal)s
 -- Appended to that: of a session, from a number to another; limit is null for all of them.
 AND e.session = %(session)s AND e.turn BETWEEN %(first)s AND %(last)s ORDER BY e.turn LIMIT %(limit)s;
 
+-- name: of_exchanges
+-- All of the exchanges that are filed under some messages, in the columns of `messages`. Each is looked for by itself
+-- (OFFSET 0): until Postgres has counted a session that just came, it would read all of it for a few.
+SELECT e.session, e.turn, e.role, e.at, e.scope, e.body, e.tags, e.more, e.crc, e.exchange FROM (
+    SELECT DISTINCT asked.session, asked.turn
+    FROM unnest(%(sessions)s::text[], %(turns)s::integer[]) AS asked (session, turn)
+) AS given CROSS JOIN LATERAL (
+    SELECT * FROM cp_entries AS kept
+    WHERE kept.user_id = %(owner)s AND kept.session = given.session AND kept.exchange = given.turn OFFSET 0
+) AS e ORDER BY e.session, e.turn;
+
 -- name: around
 -- Appended to that: a message, and the nearest before and after it that say something.
 AND e.session = %(session)s AND (e.turn = %(n)s
@@ -26,15 +37,9 @@ AND e.session = %(session)s AND e.role = %(role)s AND e.says > 0 ORDER BY e.turn
 -- Appended to that: of some ids, those that say something.
 AND e.id = ANY (%(ids)s::text[]) AND e.says > 0;
 
--- name: of_exchanges
--- Appended to that: all of the exchanges that are filed under some messages.
-AND (e.session, e.exchange) IN (
-    SELECT given.session, given.turn FROM unnest(%(sessions)s::text[], %(turns)s::integer[]) AS given (session, turn)
-) ORDER BY e.session, e.turn;
-
 -- name: that_say_after
--- Appended to that: those that say something after a place, session by session.
-AND (e.session, e.turn) > (%(session)s, %(turn)s) AND e.says > 0
+-- Appended to `messages`: those that say something after a place, session by session, by an index of messages alone.
+AND e.session IS NOT NULL AND (e.session, e.turn) > (%(session)s, %(turn)s) AND e.says > 0
 ORDER BY e.session, e.turn LIMIT %(limit)s;
 
 -- name: turns
