@@ -21,6 +21,7 @@ _NOT_OF_A_USER = (
     "wb_upkeep",
     "cp_served_home",
     "cp_revoked_tokens",
+    "cp_settings",
     "cp_tokens",
 )
 

@@ -163,8 +163,12 @@ def test_a_real_server_says_what_it_waits_for(words_only, database, monkeypatch)
             "database": "ok",
             "migrations": "ok",
             "home": "ok",
+            "settings": "ok",
             "encoder": "none",
         }
+        admin.execute("UPDATE cp_settings SET value = '9' WHERE name = 'undo.keep_days'")
+        until(lambda: asked(server)[1]["settings"] != "ok", "another setting to be noticed")
+        assert asked(server)[0] == 200  # all others have it too
         # Another version migrates while this one serves.
         admin.execute("UPDATE applied_migrations SET number = number + 100 WHERE series = 'index'")
         admin.execute("UPDATE cp_served_home SET home = gen_random_uuid(), place = '/srv/other'")

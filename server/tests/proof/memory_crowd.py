@@ -207,6 +207,7 @@ OF_NO_USER = (
     "applied_migrations",
     "cp_served_home",
     "cp_revoked_tokens",
+    "cp_settings",
     "cp_tokens",
     "wb_upkeep",
 )

@@ -23,6 +23,9 @@ READY = "/readyz"
 WATCHED_S = 60.0
 """Who asked within that time whether the server is ready learns that it will not be for long."""
 
+SAID_ALONE = ("settings",)
+"""What was looked at of a database that takes no server out of service: all others may have it."""
+
 _EVERY_S = 1.0
 _LATE_S = 1.5
 _OK = 200
@@ -74,9 +77,10 @@ class DatabaseWatch(Background):
             found = {"database": "not looked at"}
         with self._lock:
             self._begun_at, before, self._found = None, self._found, found
-        unfit = {name: said for name, said in found.items() if said}
-        if unfit and found != before:
-            _log.warning("Not ready: %s", "; ".join(f"{x}: {said}" for x, said in unfit.items()))
+        wrong = {name: said for name, said in found.items() if said}
+        if wrong and found != before:
+            state = "Not ready" if wrong.keys() - {*SAID_ALONE} else "Ready, but see `doctor`"
+            _log.warning("%s: %s", state, "; ".join(f"{x}: {said}" for x, said in wrong.items()))
 
     def _run(self) -> None:
         self._repeat(self.look, every_s=_EVERY_S)
@@ -123,7 +127,7 @@ class Readiness:
         # Where a database is, the tokens lie in it.
         is_cut_off = self._find_problem() or found.get("database")
         needed = {"tokens": "cannot be read" if is_cut_off else "", **found}
-        is_fit = not any(needed.values())
+        is_fit = not any(said for name, said in needed.items() if name not in SAID_ALONE)
         status = ("ready" if is_fit else "not ready") if self.state == "serving" else self.state
         said = {name: wrong or "ok" for name, wrong in needed.items()}
         facts = {"status": status, **said, "encoder": self._describe_encoder()}

@@ -273,11 +273,17 @@ def _agreeing(
     if settings.database.url is None:
         yield [], dict
         return
-    from commonplace_server.wiring.servers import claim_home, look_at_database, open_servers
+    from commonplace_server.wiring.servers import (
+        claim_home,
+        look_at_database,
+        open_servers,
+        say_settings,
+    )
 
     with open_servers(settings) as servers:
         if not shared_only:
             claim_home(settings, servers, instead=claim)
+        say_settings(settings, servers)
         serves_home = not shared_only
         watch = DatabaseWatch(lambda: look_at_database(settings, servers, serves_home=serves_home))
         yield [watch], watch.find

@@ -14,11 +14,13 @@ from commonplace.db.queries import read_queries
 from commonplace_server.postgres.database import statement
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from psycopg import sql
 
     from commonplace_server.postgres.database import Postgres
 
-TABLES = ("cp_served_home", "cp_revoked_tokens")
+TABLES = ("cp_served_home", "cp_revoked_tokens", "cp_settings")
 
 
 class ServedHome(Struct, frozen=True, kw_only=True):
@@ -30,6 +32,20 @@ class ServedHome(Struct, frozen=True, kw_only=True):
     """
 
     id: str
+    place: str
+
+
+class OtherSetting(Struct, frozen=True, kw_only=True):
+    """A setting that another server or worker of the database has otherwise.
+
+    Attributes:
+        name: Of the setting.
+        value: What it is there, as JSON.
+        place: Where that process is, for people.
+    """
+
+    name: str
+    value: str
     place: str
 
 
@@ -66,6 +82,28 @@ class Servers:
             row = conn.execute(_query("served")).fetchone()
         assert row is not None  # of two who ask at once, one is
         return ServedHome(id=str(row[0]), place=str(row[1]))
+
+    def find_other_settings(
+        self, own: Mapping[str, str], *, deadline_s: float | None = None
+    ) -> list[OtherSetting]:
+        """Those of these settings that who began last has otherwise. Raises: Unavailable, Denied.
+
+        own: the values, as JSON, by name.
+        """
+        with self._database.across(deadline_s=deadline_s) as conn:
+            rows = conn.execute(_query("settings"), _asked(own)).fetchall()
+        return [OtherSetting(name=x[0], value=x[1], place=x[2]) for x in rows]
+
+    def say_settings(self, own: Mapping[str, str], place: str) -> list[OtherSetting]:
+        """Say these settings in place of what was said last; what was other. Raises: as that."""
+        found = self.find_other_settings(own)
+        with self._database.across() as conn:
+            conn.execute(_query("say_settings"), {**_asked(own), "place": place})
+        return found
+
+
+def _asked(own: Mapping[str, str]) -> dict[str, object]:
+    return {"names": [*own], "values": [*own.values()]}
 
 
 @cache

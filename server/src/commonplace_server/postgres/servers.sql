@@ -9,3 +9,16 @@ WHERE known.home = excluded.home OR %(instead)s;
 -- name: served
 -- The home whose journals are served.
 SELECT home::text, place FROM cp_served_home;
+
+-- name: settings
+-- What was said last of each setting, where it is another than some process has.
+SELECT said.name, said.value, said.place FROM cp_settings AS said
+JOIN unnest(%(names)s::text[], %(values)s::text[]) AS own (name, value) ON own.name = said.name
+WHERE said.value <> own.value ORDER BY 1;
+
+-- name: say_settings
+-- What a process has, in place of what others said that is another.
+INSERT INTO cp_settings AS said (name, value, place, at)
+SELECT own.name, own.value, %(place)s, now() FROM unnest(%(names)s::text[], %(values)s::text[]) AS own (name, value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value, place = excluded.place, at = excluded.at
+WHERE said.value <> excluded.value;

@@ -19,6 +19,7 @@ from commonplace_server.index import index
 from commonplace_server.index.merged import MergedIndex
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.postgres.quota import Quota
+from commonplace_server.postgres.servers import Servers
 from commonplace_server.records import store as records
 from commonplace_server.records.backlog import MemoryBacklog
 from commonplace_server.records.former_texts import MemoryFormerTexts
@@ -34,7 +35,13 @@ from commonplace_server.store.timeline import TimelinePostgres
 from commonplace_server.store.transcripts import TranscriptDocs, TranscriptsPostgres
 from commonplace_server.wiring import journals
 from commonplace_server.wiring.schema import check_database, check_worker
-from commonplace_server.wiring.servers import describe_home, open_servers
+from commonplace_server.wiring.servers import (
+    OF_WORKERS,
+    describe_home,
+    find_other_settings,
+    open_servers,
+    say_settings,
+)
 from commonplace_server.wiring.timelines import rolling_in, source_of_timeline, timeline_in
 from commonplace_server.worker.changes import JournalChanges
 from commonplace_server.worker.merged_filing import MergedFiling
@@ -262,6 +269,7 @@ def open_worker(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[Memo
         )
     database = Postgres(url, check=check_worker, prepares=True)
     try:
+        say_settings(settings, Servers(database), OF_WORKERS)
         yield MemoryWorker(
             backlog=MemoryBacklog(database),
             upkeep=MemoryUpkeep(database, tables=(*entries.TABLES, *index.TABLES), clock=clock),
@@ -287,6 +295,7 @@ def find_problems(settings: Settings) -> Iterator[Problem | str]:
     )
     with suppress(CommonplaceError), open_servers(settings) as servers:  # what is wrong was said
         yield describe_home(settings, servers)
+        yield from find_other_settings(settings, servers)
     if settings.database.worker_url is not None:
         yield from _check_role(settings.database.worker_url, check_worker, _describe_waiting)
 

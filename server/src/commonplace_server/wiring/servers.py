@@ -8,27 +8,40 @@ from __future__ import annotations
 import json
 import logging
 import platform
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from operator import attrgetter
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from commonplace.app.process import OF_EVERYBODY
+from commonplace.config.settings import render_setting
 from commonplace.core.errors import CommonplaceError, Denied, Lost
 from commonplace.core.files import make_folder, replace_file
+from commonplace.core.values import Problem
 from commonplace.journals.table import JOURNALS
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.postgres.migrate import OtherSchema
-from commonplace_server.postgres.servers import ServedHome, Servers
+from commonplace_server.postgres.servers import OtherSetting, ServedHome, Servers
 from commonplace_server.wiring.schema import check_database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.config.table import Settings
 
 FILE = "served-home.json"
 """In a home: its own id, and the database that it is the served home of, as far as it knows."""
+
+OF_WORKERS = ("timezone", "timeline.feed", "timeline.grace_minutes")
+"""The settings on which depends what servers and workers alike store, or delete."""
+
+OF_SERVERS = (
+    *OF_WORKERS,
+    *("timeline.retention", "transcripts.retain_days", "undo.keep_days", "secrets.at_write"),
+    *("serve.most_entries", "serve.most_bytes"),
+)
+"""The same of servers."""
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 _CONNECTIONS = 2
@@ -60,7 +73,7 @@ def claim_home(settings: Settings, servers: Servers, *, instead: bool = False) -
     """
     path = settings.home / FILE
     own_id, of_database = _read(path)
-    home = ServedHome(id=own_id or str(uuid4()), place=f"{settings.home} on {platform.node()}")
+    home = ServedHome(id=own_id or str(uuid4()), place=_place(settings))
     try:
         served = servers.claim(home, instead=instead)
     except CommonplaceError as exc:
@@ -85,6 +98,33 @@ def claim_home(settings: Settings, servers: Servers, *, instead: bool = False) -
             hint="Serve only what lies in the database, with --shared-only; or, if that home is"
             " gone for good, take its place with --claim.",
         )
+
+
+def say_settings(settings: Settings, servers: Servers, names: Sequence[str] = OF_SERVERS) -> None:
+    """Say to the others of the database what these settings are here; log which are other there.
+
+    A database that does not answer is told nothing, and who looks next sees what differs.
+    """
+    with suppress(CommonplaceError):
+        for other in servers.say_settings(_own(settings, names), _place(settings)):
+            problem = describe_other(settings, servers, other)
+            _log.warning("%s %s", problem.what, problem.hint)
+
+
+def find_other_settings(settings: Settings, servers: Servers) -> Iterator[Problem]:
+    """Which settings another server or worker has otherwise. Raises: Unavailable, Denied."""
+    for other in servers.find_other_settings(_own(settings, OF_SERVERS)):
+        yield describe_other(settings, servers, other)
+
+
+def describe_other(settings: Settings, servers: Servers, other: OtherSetting) -> Problem:
+    """What a setting is here and elsewhere, and what to do."""
+    own = _own(settings, [other.name])[other.name]
+    return Problem(
+        what=f"The setting {other.name} is {own} here, and {other.value} in {other.place}: what is"
+        " stored depends on which of them is asked.",
+        hint=f"Give all servers and workers of {servers.name} the same, and start them again.",
+    )
 
 
 def look_at_database(
@@ -115,6 +155,9 @@ def look_at_database(
         own_id, _ = _read(settings.home / FILE)
         is_ours = served is None or served.id == own_id
         found["home"] = "" if is_ours else "another is served"
+    with suppress(CommonplaceError):  # the database went away meanwhile: the next look says so
+        others = servers.find_other_settings(_own(settings, OF_SERVERS), deadline_s=_LOOK_S)
+        found["settings"] = f"{_names(others)} other than elsewhere" if others else ""
     return found
 
 
@@ -132,6 +175,20 @@ def describe_home(settings: Settings, servers: Servers) -> str:
         f"{on_disk} that are served with it are those of another home, {served.place}:"
         " here `commonplace serve` takes --shared-only."
     )
+
+
+def _own(settings: Settings, names: Sequence[str]) -> dict[str, str]:
+    """The values of settings as JSON, by name; the order in which journals are named is none."""
+    found = {name: render_setting(attrgetter(name)(settings)) for name in names}
+    return {x: json.dumps(sorted(y) if isinstance(y, list) else y) for x, y in found.items()}
+
+
+def _names(others: Sequence[OtherSetting]) -> str:
+    return ", ".join(other.name for other in others)
+
+
+def _place(settings: Settings) -> str:
+    return f"{settings.home} on {platform.node()}"
 
 
 def _named(servers: Servers) -> str:
