@@ -98,6 +98,11 @@ def tagged_version(root: Path) -> str:
                 f"The tag says {version}, {Path(folder, 'pyproject.toml')} {said}: run "
                 f"`make version VERSION={version}`, commit, and move the tag."
             )
+    if f"\n## {version} - " not in (root / "CHANGELOG.md").read_text("utf-8"):
+        raise Refused(
+            f"CHANGELOG.md has no section {version!r}: call what is unreleased so, with the day, "
+            "commit, and move the tag."
+        )
     return version
 
 

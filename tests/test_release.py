@@ -89,7 +89,7 @@ def test_without_an_address_or_a_tag_it_is_refused(words, said, tmp_path):
 
 @pytest.mark.long
 def test_a_tag_of_another_version_or_a_change_is_refused(clone):
-    """The plugins of a repository are read as they lie there: their version must be the tag's."""
+    """The plugins of a repository are read as they lie there, and so is what is new."""
     git(clone, "tag", "v9.9.9")
     done = release(clone, "--address", ADDRESS)
     assert f"The tag says 9.9.9, pyproject.toml {version()}" in done.stderr
@@ -102,6 +102,10 @@ def test_a_tag_of_another_version_or_a_change_is_refused(clone):
         text = (clone / folder / "pyproject.toml").read_text("utf-8")
         assert 'version = "9.9.9"' in text
         assert f'=={version()}"' not in text
+    git(clone, "commit", "-qam", "version")
+    git(clone, "tag", "-f", "v9.9.9")
+    done = release(clone, "--address", ADDRESS)
+    assert (done.returncode, "CHANGELOG.md has no section '9.9.9'" in done.stderr) == (2, True)
 
 
 @pytest.mark.long
