@@ -109,13 +109,19 @@ class PrivateWiring:
             screen=context.shared.screen,
             home=context.user_home,
             trusted=context.reach / TRUSTED,
-            is_noted=lambda ref: bool(context.expiry_book.find([ref])),
+            is_noted=self._is_noted,
             former=None
             if settings.work_folder is None
             else partial(
                 find_former_roots, roots, folder=settings.work_folder, home=context.user_home
             ),
         )
+
+    def _is_noted(self, ref: str) -> bool:
+        """Whether an end is noted of it. A write does not fail where that cannot be read."""
+        with suppress(CommonplaceError):
+            return bool(self._context.expiry_book.find([ref]))
+        return False
 
     @locked_cached_property
     def _roots(self) -> Roots:
