@@ -88,7 +88,11 @@ def mine(opened, request):
     return opened(**({} if request.param == "kept" else {"cached_chunks": 0})).of_owner("me")
 
 
-def alike(one, other):
+HALVED = 5e-4
+"""The most that a figure may be off where a vector is kept in half precision."""
+
+
+def alike(one, other, *, off=1e-6):
     assert one.keys() == other.keys()
     for ref, each in one.items():
         its = other[ref]
@@ -97,8 +101,8 @@ def alike(one, other):
         assert np.isclose(each.lent, its.lent, rtol=1e-5)
         assert np.isclose(each.covered, its.covered, rtol=1e-5)
         assert (each.similarity is None) == (its.similarity is None)
-        assert np.isclose(each.similarity or 0.0, its.similarity or 0.0, atol=1e-6)
-        assert np.isclose(each.nearness or 0.0, its.nearness or 0.0, atol=1e-6)
+        assert np.isclose(each.similarity or 0.0, its.similarity or 0.0, atol=off)
+        assert np.isclose(each.nearness or 0.0, its.nearness or 0.0, atol=off)
 
 
 def some_docs(texts):
@@ -165,7 +169,7 @@ def check_answers(  # noqa: PLR0917  one argument for each strategy
         found = look(index, question, encoder=ENCODER, where=where, limit=20, weighing=TOGETHER)
         answers.append((found, counts))
     (found, counts), (others, other_counts) = answers
-    alike(found, others)
+    alike(found, others, off=HALVED if isinstance(mine, Packing) else 1e-6)
     assert (counts.docs, counts.pending) == (other_counts.docs, other_counts.pending)
 
 
@@ -332,7 +336,7 @@ def test_kept_vectors_are_bounded():
     assert kept.find("d", "m", name="n", change=1) is None
 
 
-def test_common_words_are_left_out_as_on_disk(opened):
+def test_common_words_are_left_out_as_on_disk(opened, database):
     """Past a thousand docs: a term in more than a quarter is left out, unless in the time asked."""
     mine = opened().of_owner("me")
     docs = []
@@ -359,6 +363,7 @@ def test_common_words_are_left_out_as_on_disk(opened):
     # Another process leaves two docs: what was common is so no more, for the first search already.
     theirs = opened().of_owner("me")
     theirs.clear()
+    assert database.rows("SELECT 1 FROM wb_packed") == []
     theirs.apply([Put(a_doc("n:1", "every")), Put(a_doc("n:2", "rare", minutes=1))])
     assert found("rare every") == {"n:1", "n:2"}
 
@@ -538,14 +543,16 @@ def test_a_user_with_many_vectors_has_an_index_of_their_own(opened, database):
     large, made = a_crowd(index, "large", 1500)
     small, _ = a_crowd(index, "small", 100)
     exact = [near_of(large, query)[0] for query in made[:40]]
+    large.pack()
     with psycopg.connect(database.admin_url, autocommit=True) as conn:
+        conn.execute("CREATE INDEX wb_nearest_of_a_former_version ON wb_embeddings (user_id)")
         bounds = {"indexed_from": 1000, "dropped_below": 800}
-        assert [line.split()[0] for line in maintain_nearest(conn, **bounds)] == ["Made"]
+        assert [line.split()[0] for line in maintain_nearest(conn, **bounds)] == ["Made", "Dropped"]
         assert maintain_nearest(conn, **bounds) == []
         nearest = [near_of(large, query) for query in made[:40]]
         shared = sum(len(one & other) for one, (other, _) in zip(exact, nearest, strict=True))
         assert shared >= 0.98 * 400
-        assert all(np.isclose(figures.max(), 1.0, atol=1e-6) for _, figures in nearest)
+        assert all(np.isclose(figures.max(), 1.0, atol=HALVED) for _, figures in nearest)
         hour = Interval(end=START + timedelta(minutes=1200))
         assert all(int(ref[2:]) < 1200 for ref in near_of(large, made[1400], interval=hour)[0])
         assert len(near_of(small, made[0])[0]) == 10
@@ -590,7 +597,7 @@ def test_a_small_user_is_never_searched_by_an_index_of_the_nearest(opened, datab
 def plan_of(database, owner, query):
     asked = """
         EXPLAIN SELECT doc FROM wb_embeddings WHERE user_id = %s AND model_tag = %s
-        ORDER BY vector::halfvec(64) <#> %s::halfvec(64) LIMIT 10
+        ORDER BY coalesce(half, vector::halfvec)::halfvec(64) <#> %s::halfvec(64) LIMIT 10
     """
     with psycopg.connect(database.app_url) as conn:
         conn.execute("SELECT set_config('app.user_id', %s, true)", [owner])

@@ -84,6 +84,8 @@ SERIES = "index"
 _TEXT = 6
 # Docs whose vectors leave in one transaction, 0.08 s in which what is filed for their owner waits.
 _PREVIOUS_AT_ONCE = 1_000
+# Likewise docs whose vectors are halved.
+_HALVED_AT_ONCE = 100
 
 
 class _Common(Struct, frozen=True, kw_only=True):
@@ -264,11 +266,20 @@ class PostgresOwnerIndex:
         return put
 
     def pack(self) -> None:
-        """Pack words that lie as rows; see `worker.filing.FilesForWorker`. Raises: Unavailable."""
+        """Pack words and halve vectors; see `worker.filing.FilesForWorker`. Raises: Unavailable."""
         after: int | None = FIRST
         while after is not None:
             with self._writing(commit="soon") as tx:
                 after = pack_some(tx, after, self._common.pack_sizes)
+        after = FIRST
+        while after is not None:
+            with self._writing(commit="soon") as tx:
+                tx.query("hold")
+                ((after,),) = tx.query(
+                    "halve_vectors", after=after, limit=_HALVED_AT_ONCE
+                ).fetchall()
+                if after is not None:
+                    tx.query("note_moved")
 
     def drop_previous(self, identity: str, are_current: AreCurrent) -> bool:
         """Drop other encoders' vectors; see `worker.filing.FilesForWorker`. Raises: Unavailable."""

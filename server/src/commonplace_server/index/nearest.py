@@ -21,7 +21,7 @@ INDEXED_FROM = 20_000
 DROPPED_BELOW = 15_000
 """Vectors under which the index goes again; between both it stays as it is."""
 
-PREFIX = "wb_nearest_"
+PREFIX = "wb_near_"
 
 
 class _Sized(NamedTuple):
@@ -70,11 +70,8 @@ def _maintained(conn: Connection, indexed_from: int, dropped_below: int) -> list
         return [f"Kept {len(there):,} indexes of the nearest: this role sees no vectors at all."]
     kept = {index_name(x.user, x.model) for x in sized if x.chunks >= dropped_below}
     done = []
-    for name, is_whole in there.items():
-        # One that was broken off in the making is made again.
-        if name not in kept or not is_whole:
-            conn.execute(statements()["drop_nearest"].format(index=sql.Identifier(name)))
-            done.append(f"Dropped the index {name}.")
+    # One that was broken off in the making is made again.
+    done += [_drop(conn, name) for name, is_whole in there.items() if name in kept and not is_whole]
     for each in sized:
         name = index_name(each.user, each.model)
         if each.chunks >= indexed_from and not there.get(name, False):
@@ -87,4 +84,10 @@ def _maintained(conn: Connection, indexed_from: int, dropped_below: int) -> list
                 )
             )
             done.append(f"Made the index {name} over {each.chunks:,} vectors of {each.model}.")
-    return done
+    # Those of the former version too, once there is another in their place.
+    return [*done, *(_drop(conn, name) for name in there if name not in kept)]
+
+
+def _drop(conn: Connection, name: str) -> str:
+    conn.execute(statements()["drop_nearest"].format(index=sql.Identifier(name)))
+    return f"Dropped the index {name}."

@@ -138,7 +138,7 @@ def pack_some(tx: OwnerTransaction, after: int, sizes: PackSizes) -> int | None:
 
     Those of too few docs stay rows. One doc's words are all rows, or all packed.
     """
-    tx.query("plan_for_all")
+    tx.plan_for_all()
     row = tx.query("hold_packed").fetchone()
     if row is None:
         return None

@@ -220,7 +220,7 @@ WITH found AS (
 )
 INSERT INTO wb_models AS m (user_id, model_tag, dimensions, docs, chunks, change)
 SELECT %(user)s, found.model_tag, (
-    SELECT vector_dims(e.vector) FROM wb_embeddings AS e
+    SELECT vector_dims(coalesce(e.half::vector, e.vector)) FROM wb_embeddings AS e
     WHERE e.user_id = %(user)s AND e.model_tag = found.model_tag LIMIT 1
 ), found.docs, found.chunks, extract(epoch FROM clock_timestamp()) * 1000000
 FROM found
@@ -498,7 +498,7 @@ FROM wb_index AS i WHERE i.user_id = %(user)s;
 -- name: list_cosines
 -- How near every vector of a model is, in a span of time.
 SELECT string_agg(
-    int8send(e.doc) || float8send(-(e.vector <#> %(query)s::real[]::vector)), ''::bytea
+    int8send(e.doc) || float8send(-(coalesce(e.half::vector, e.vector) <#> %(query)s::real[]::vector)), ''::bytea
 )
 FROM wb_embeddings AS e
 WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc >= %(low)s AND e.doc < %(high)s;
@@ -506,14 +506,14 @@ WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc >= %(low)s AND 
 -- name: list_cosines_of
 -- How near the vectors of some docs are.
 SELECT string_agg(
-    int8send(e.doc) || float8send(-(e.vector <#> %(query)s::real[]::vector)), ''::bytea
+    int8send(e.doc) || float8send(-(coalesce(e.half::vector, e.vector) <#> %(query)s::real[]::vector)), ''::bytea
 )
 FROM wb_embeddings AS e
 WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc = ANY (%(ids)s::bigint[]);
 
 -- name: list_vectors
 -- Every vector of a model, by doc.
-SELECT string_agg(int8send(e.doc) || vector_send(e.vector), ''::bytea ORDER BY e.doc)
+SELECT string_agg(int8send(e.doc) || vector_send(coalesce(e.half::vector, e.vector)), ''::bytea ORDER BY e.doc)
 FROM wb_embeddings AS e WHERE e.user_id = %(user)s AND e.model_tag = %(model)s;
 
 -- name: list_written_later
@@ -602,7 +602,7 @@ DELETE FROM wb_leases WHERE user_id = %(user)s AND name = %(name)s AND holder = 
 -- The docs of the nearest vectors, by the user's own index.
 SELECT e.doc FROM wb_embeddings AS e
 WHERE e.user_id = %(user)s AND e.model_tag = %(model)s
-ORDER BY e.vector::halfvec({dimensions}) <#> %(query)s::real[]::vector::halfvec({dimensions})
+ORDER BY coalesce(e.half, e.vector::halfvec)::halfvec({dimensions}) <#> %(query)s::real[]::vector::halfvec({dimensions})
 LIMIT %(limit)s;
 
 -- name: lock_nearest
@@ -618,21 +618,32 @@ SELECT pg_advisory_unlock(7166182915202);
 SELECT user_id, model_tag, dimensions, chunks FROM wb_models WHERE chunks > 0;
 
 -- name: list_nearest_indexes
--- The indexes there are, and whether each is whole.
+-- The indexes there are, those of the former version too, and whether each is whole.
 SELECT c.relname, i.indisvalid
 FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
-WHERE i.indrelid = 'wb_embeddings'::regclass AND c.relname LIKE 'wb\_nearest\_%%';
+WHERE i.indrelid = 'wb_embeddings'::regclass AND c.relname ~ '^wb_near(est)?_';
 
 -- name: make_nearest
 -- An index over the vectors of one user and one model; no search waits for it. Built with 64 in place
 -- of 128 it takes half as long and finds 0.977 of the nearest eight, not 0.998.
 CREATE INDEX CONCURRENTLY IF NOT EXISTS {index} ON wb_embeddings
-USING hnsw ((vector::halfvec({dimensions})) halfvec_ip_ops) WITH (ef_construction = 128)
+USING hnsw ((coalesce(half, vector::halfvec)::halfvec({dimensions})) halfvec_ip_ops) WITH (ef_construction = 128)
 WHERE user_id = {user} AND model_tag = {model};
 
 -- name: drop_nearest
 -- An index that is not wanted, or was broken off in the making, goes.
 DROP INDEX CONCURRENTLY IF EXISTS {index};
+
+-- name: halve_vectors
+-- Vectors of some docs at a time are kept in half precision from now on. Gives the last doc of these, none at the end.
+WITH lot AS (
+    SELECT DISTINCT doc FROM wb_embeddings
+    WHERE user_id = %(user)s AND doc > %(after)s AND half IS NULL ORDER BY doc LIMIT %(limit)s
+), halved AS (
+    UPDATE wb_embeddings AS e SET half = e.vector::halfvec, vector = NULL FROM lot
+    WHERE e.user_id = %(user)s AND e.doc = lot.doc AND e.half IS NULL
+)
+SELECT max(doc) FROM lot;
 
 -- name: drop_previous
 -- The vectors of other models leave where a doc has ones of this, of some docs at a time; they are

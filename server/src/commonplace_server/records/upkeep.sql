@@ -72,8 +72,12 @@ UPDATE wb_upkeep SET pruned_at = now();
 SELECT pg_try_advisory_xact_lock(7166182915205);
 
 -- name: packing_is_due
--- Whether nobody has packed everybody's words for so long, nor has the tables' owner made ready for it.
-SELECT packed_at <= now() - make_interval(secs => %(every_s)s) FROM wb_upkeep;
+-- Whether nobody has packed everybody's words and vectors for so long, nor has the index been migrated since: servers of
+-- the former version may not read what is packed.
+SELECT packed_at <= since.at AND NOT EXISTS (
+    SELECT FROM applied_migrations AS a WHERE a.series = 'index' AND a.at > since.at
+)
+FROM wb_upkeep, (SELECT now() - make_interval(secs => %(every_s)s)) AS since (at);
 
 -- name: note_packed
 -- Everybody's words are packed.
