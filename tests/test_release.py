@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import tomlkit
+import yaml
 from tests.doors.npm import PROGRAMS, needs_npm
 from tests.inference.encoder.small_models import minilm_weights
 
@@ -192,6 +193,25 @@ def test_what_its_schema_does_not_know_is_refused(tmp_path):
     compose.write_text(compose.read_text().replace("stop_grace_period", "grace"))
     with pytest.raises(SystemExit, match=r"compose\.yaml::\$\.services\.server"):
         validate(ROOT, tmp_path)
+
+
+@pytest.mark.long
+def test_what_the_workflow_of_three_systems_types_works_on_this_one(tmp_path):
+    """But for the install: each step by the shell that runs it there, in a home of its own."""
+    minilm_weights(tmp_path)
+    flow = yaml.safe_load((ROOT / ".github/workflows/systems.yml").read_text("utf-8"))
+    for step in flow["jobs"]["newcomer"]["steps"]:
+        if "run" in step and step["name"] != "install":
+            path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+            words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+            done = subprocess.run(
+                words,
+                cwd=Path.home(),
+                env={**os.environ, "PATH": path},
+                capture_output=True,
+                text=True,
+            )
+            assert done.returncode == 0, (step["name"], done.stdout, done.stderr)
 
 
 @pytest.mark.npm
