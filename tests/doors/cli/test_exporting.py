@@ -331,6 +331,11 @@ def test_another_owner_is_exported_alone(written):
     empty_home(written)
     ok("import", written / "out", "--owner", "ana")
     assert "Water the fern" in ok("memory", "list", "todo", "--user", "ana")
+    ok("log", "what is one's own, and older than the import of the next line")
+    ok("import", written / "out", "--owner", "bob")
+    assert "removed 1 entry in memory" in ok("undo", "--yes")
+    assert "Water the fern" not in ok("memory", "list", "todo", "--user", "bob")
+    assert "one's own" in ok("undo", "--yes")
 
 
 def test_a_mistyped_owner_is_refused_and_leaves_nothing(written):

@@ -64,9 +64,15 @@ class EditNotKept(_Noted, frozen=True, kw_only=True, tag="edit"):
 
 
 class ImportMade(_Noted, frozen=True, kw_only=True, tag="import"):
-    """An import, to its end or not. record: the id of its record, which says what it added."""
+    """An import, to its end or not.
+
+    Attributes:
+        record: The id of its record, which says what it added.
+        owner: Into whose journals; empty for those of who imported.
+    """
 
     record: Annotated[str, Meta(pattern=r"\A[0-9a-f-]{36}\Z")]
+    owner: str = ""
 
 
 Act: TypeAlias = WriteBegun | EntriesWritten | EditNotKept | ImportMade
@@ -101,21 +107,27 @@ def noting(app: App, journal: str) -> Iterator[Callable[[Mapping[str, str]], Non
 
 
 @contextmanager
-def noting_import(app: App, journal: str) -> Iterator[ImportRecord]:
-    """Note an import, whose record says what it adds; one that adds nothing is not noted."""
-    record = app.import_records().new()
-    made = ImportMade(**_here(app, journal), record=record.id)
+def noting_import(
+    app: App, journal: str, *, settings: Settings | None = None
+) -> Iterator[ImportRecord]:
+    """Note an import, whose record says what it adds; one that adds nothing is not noted.
+
+    settings: Of who imports, and takes it back, where the app is another owner's.
+    """
+    record, settings = app.import_records().new(), settings or app.settings
+    owner = "" if settings.owner == app.settings.owner else app.settings.owner
+    made = ImportMade(**_here(app, journal), record=record.id, owner=owner)
     with ExitStack() as stack:
         with suppress(CommonplaceError):  # where nothing can be noted it is imported all the same
             stack.enter_context(record.held())
-        _note(app.settings, None, made)
+        _note(settings, None, made)
         try:
             yield record
         finally:
             if record.is_empty:
                 with suppress(CommonplaceError):
                     record.remove()
-                _note(app.settings, made, None)
+                _note(settings, made, None)
 
 
 def note_written(app: App, ref: str, version: str) -> None:

@@ -11,6 +11,7 @@ import click
 
 from commonplace.core.values import Answer
 from commonplace.doors.cli.acts import noting_import
+from commonplace.doors.cli.call_settings import settings
 from commonplace.doors.cli.calls import opened_of, start_of
 from commonplace.doors.cli.options import (
     Respelled,
@@ -79,7 +80,7 @@ def import_export(path: Path, owner: str | None, as_json: bool, *, dry_run: bool
             done = app.exporting().take(
                 path,
                 writes=not dry_run,
-                recording=noting_import(app, ""),
+                recording=noting_import(app, "", settings=settings()),
                 progress=progress,
             )
         if not dry_run:

@@ -6,7 +6,7 @@ Shows what goes and asks, as a deletion does. Never takes back what was edited a
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, assert_never
 
 import click
@@ -26,7 +26,7 @@ from commonplace.doors.cli.acts import (
     this_terminal,
 )
 from commonplace.doors.cli.asking import confirm
-from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.calls import opened, opened_of
 from commonplace.doors.cli.options import common_options, yes_option
 from commonplace.doors.cli.output import say, show_written
 from commonplace.doors.cli.progress import show_counting
@@ -36,8 +36,10 @@ from commonplace.verbs.amend_answers import changed_lines, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from commonplace.app import App
+    from commonplace.config.table import Settings
     from commonplace.core.values import Amendment, EditableText
     from commonplace.doors.cli.acts import Act
     from commonplace.verbs.amend import Undo
@@ -150,12 +152,19 @@ def _act_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
         case EntriesWritten():
             answer = _entries_undone(app, act, yes=yes)
         case ImportMade():
-            with app.import_records().open(act.record).held():
-                answer = _import_undone(app, act, yes=yes)
+            with _importing_app(app, act) as own, own.import_records().open(act.record).held():
+                answer = _import_undone(own, app.settings, act, yes=yes)
         case _:
             assert_never(act)
     forget(app.settings, act)
     return answer
+
+
+def _importing_app(app: App, act: ImportMade) -> AbstractContextManager[App]:
+    """The app of the owner into whose journals it was imported."""
+    if not act.owner:
+        return nullcontext(app)
+    return opened_of(act.owner, finishes=False, may_be_new=True)
 
 
 def _name_edit(app: App, act: EditNotKept) -> None:
@@ -200,17 +209,17 @@ def _entries_undone(app: App, act: EntriesWritten, *, yes: bool) -> Answer | Non
 
 
 @contextmanager
-def _named_once(app: App, act: Act, *errors: type[CommonplaceError]) -> Iterator[None]:
+def _named_once(settings: Settings, act: Act, *errors: type[CommonplaceError]) -> Iterator[None]:
     """Forget an act that meets one of these errors, so that the next undo passes over it."""
     try:
         yield
     except errors as exc:
-        forget(app.settings, act)
+        forget(settings, act)
         raise exc.extended("", hint=_NEXT) from exc
 
 
-def _import_undone(app: App, act: ImportMade, *, yes: bool) -> Answer | None:
-    """Take back an import; None where nothing of it is there."""
+def _import_undone(app: App, settings: Settings, act: ImportMade, *, yes: bool) -> Answer | None:
+    """Take back an import; None where nothing of it is there. settings: Where it is noted."""
     from commonplace.verbs.imports.answers import (
         counted_shares,
         edited_notes,
@@ -218,16 +227,16 @@ def _import_undone(app: App, act: ImportMade, *, yes: bool) -> Answer | None:
         taken_back_answer,
     )
 
-    with _named_once(app, act, Invalid, NotFound):  # its record is gone
+    with _named_once(settings, act, Invalid, NotFound):  # its record is gone
         taking = app.import_taking_back(act.record)
-    with _named_once(app, act, Invalid):  # or damaged
+    with _named_once(settings, act, Invalid):  # or damaged
         left = taking.preview()
     edited = edited_notes(left.source, left.shares)
     for note in edited:
         say(note, err=True)
     updated = sum(share.updated for share in left.shares)
     if not left.entries and (edited or updated) and not left.is_going:
-        forget(app.settings, act)
+        forget(settings, act)
         why = f"it updated {counted_entries(updated)}, and an update is not taken back"
         raise Conflict(
             f"Nothing of the import can be taken back ({source_title(left.source)}):"
