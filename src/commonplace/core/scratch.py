@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import make_folder, remove_file, translated, write_derived
 from commonplace.core.plain_files import is_at, take_lock
 
@@ -153,7 +153,10 @@ def _make_scratch(above: Path) -> tuple[Path, int | None]:
     """A new one, and the descriptor that holds its lock; None where nothing can be locked."""
     while True:
         scratch = above / f"{_PREFIX}{os.urandom(8).hex()}"
-        with translated(scratch):
+        if not os.path.isdir(above):  # named by who called: it knows no name of ours
+            message = "There is no folder {place}."
+            raise NotFound(message, hint="Make it first, or name another.", place=str(above))
+        with translated(above):
             os.mkdir(scratch, 0o700)
             descriptor = _opened(scratch)
         if descriptor is None or (

@@ -270,8 +270,10 @@ def test_a_folder_that_cannot_be_written_to_is_named(written, plain_permissions)
     with plain_permissions():
         ran = run("backup", written / "to" / "all.zip")
     assert ran.exit_code == 1
-    assert str(written / "to") in ran.stderr
-    assert run("backup", written / "nowhere" / "all.zip").exit_code == 3
+    assert f"{written / 'to'} " in ran.stderr
+    ran = run("backup", written / "nowhere" / "all.zip")
+    said = f"Error: There is no folder {written / 'nowhere'}. Make it first, or name another.\n"
+    assert (ran.exit_code, ran.stderr) == (3, said)
 
 
 def forged(good, change):
