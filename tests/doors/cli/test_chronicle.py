@@ -557,6 +557,8 @@ def test_a_file_that_is_no_database(database):
     """It is named, and left as it is."""
     database.parent.mkdir(parents=True)
     database.write_text("hello")
+    listed = run("list").stdout  # it does not say that there is nothing
+    assert listed.startswith("No entries found.\n\nNote: Not every entry of chronicle")
     for words in (["list"], ["add", "x"], ["tags"], ["upgrade"]):
         done = run("chronicle", *words)
         assert done.exit_code in {1, 2}, words

@@ -151,18 +151,17 @@ def _newest(
         "count": len(shown),
         "entries": [facts_of(hit) for hit in shown],
         "next_start": end if len(listed.hits) > end else None,
-        "notes": list(listed.notes),
     }
     if list_form() == "model":
         arguments = {"when": when, "limit": limit, "start": first, "as_of": as_of}
         arguments["journals"] = list(journals)
         said = text_for_model(app.toolset("recall").tool("list_by_time").call(arguments))
-    else:
-        span = listed.interval
-        during = f" of {render_interval(span, app.settings.timezone)}" if span else ""
-        is_any = not (when or journals or first or before)
-        said = f"{NO_ENTRIES} {FIRST_STEP}" if is_any else f"No entries{during} found."
-    return Answer(text=said, facts=facts)
+        return Answer(text=said, facts={**facts, "notes": list(listed.notes)})
+    span = listed.interval
+    during = f" of {render_interval(span, app.settings.timezone)}" if span else ""
+    is_any = not (when or journals or first or before or listed.notes)
+    said = f"{NO_ENTRIES} {FIRST_STEP}" if is_any else f"No entries{during} found."
+    return Answer(said, facts, list(listed.notes))
 
 
 def facts_of(hit: Hit) -> dict[str, Any]:
