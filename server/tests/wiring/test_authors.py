@@ -69,8 +69,15 @@ LISTS = {
     "timeline_range": ({"when": "today"}, "entries"),
     "timeline_search": ({"query": "quokka"}, "results"),
     "journal_list_entries": ({"path": "food"}, "entries"),
+    "journal_search": ({"content": "quokka"}, "results"),
     "list_entries": ({}, "entries"),
+    "search_entries": ({"text": "quokka"}, "entries"),
+    "find_when_i": ({"what": "fixed the quokka pump"}, "entries"),
+    "what_was_i_doing": ({}, "entries"),
 }
+
+
+SAY_NO_ENTRY = {"journal_toc", "journal_synthesize_conflict", "timeline_rollup", "timeline_trends"}
 
 
 def unnamed(app, authors):
@@ -95,6 +102,13 @@ def unnamed(app, authors):
         if {authors[x] for x in rows.keys() & authors} - {*named_in(answer.text)}:
             found.add((tool, "its text"))
     assert shown >= authors.keys()
+    pages = {x.uri: x for each in app.toolsets() for x in each.resources}
+    summary = pages["chronicle://today-summary"].read()
+    if not all(f" by {each}" in summary for each in ("ann", "bob ä")):
+        found.add(("today-summary", ""))
+    context = ask(app, "timeline_context", query="quokka contract").text
+    if f" by {authors[next(x for x in authors if x.startswith('timeline:'))]}" not in context:
+        found.add(("timeline_context", ""))
     return found
 
 
@@ -113,12 +127,15 @@ def moved(app, into):
     return count
 
 
-def test_every_tool_that_writes_in_a_space_is_in_the_table(servers):
-    """A new one must say here how its author is named."""
+def test_every_tool_of_a_space_is_in_a_table(servers):
+    """A new one must say here how an author is named by it."""
     tools = [
         each for x in servers("one", TEAM).toolsets() if x.name in OF_SPACES for each in x.tools
     ]
-    assert {tool.name for tool in tools if tool.effects.writes} == {*WRITES}
+    writing = {tool.name for tool in tools if tool.effects.writes}
+    assert writing == {*WRITES}
+    reading = {"open_ref", "journal_read", "timeline_context", *LISTS}
+    assert {tool.name for tool in tools} - writing - SAY_NO_ENTRY == reading
 
 
 @pytest.mark.parametrize(("place", "other"), [("files", "database"), ("database", "files")])

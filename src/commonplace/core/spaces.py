@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.core.errors import Denied, Invalid
+from commonplace.core.fence import visible_line
 from commonplace.core.owner_folders import parse_new_owner, parse_owner
 from commonplace.core.text import opening
 
@@ -89,6 +90,11 @@ def author_at_work() -> str:
     """The member who writes now; empty where the owner is one person."""
     member = _AT_WORK.get()
     return "" if member is None else member.name
+
+
+def by_words(author: str) -> str:
+    """The author of a text, in words behind it, for a member who reads; empty for others."""
+    return f" by {visible_line(author)}" if author and author_at_work() else ""
 
 
 def writer_at_work() -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import day_of
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible
-from commonplace.core.spaces import author_at_work
+from commonplace.core.spaces import by_words
 from commonplace.core.text import counted_entries, opening
 from commonplace.journals.chronicle.event import author_of
 from commonplace.verbs.answers import ago, one_line, time_of, when_of
@@ -50,8 +50,8 @@ def event_line(event: Event, zone: tzinfo, *, now: datetime | None = None) -> st
     if now is not None:
         when += f" ({ago(event.at, now, zone)})"
     where = "" if event.directory in _NOWHERE else f" in {one_line(event.directory)}"
-    message = message_of(event, indent=4)
-    return f"- {when} {message}{_tags_of(event)}{where}{_by(event)} ({one_line(event.ref)})"
+    said = f"{message_of(event, indent=4)}{_tags_of(event)}{where}{by_words(author_of(event))}"
+    return f"- {when} {said} ({one_line(event.ref)})"
 
 
 def message_of(event: Event, *, indent: int) -> str:
@@ -64,11 +64,6 @@ def message_of(event: Event, *, indent: int) -> str:
 
 def _tags_of(event: Event) -> str:
     return f" [{one_line(', '.join(event.own_tags))}]" if event.own_tags else ""
-
-
-def _by(event: Event) -> str:
-    """Who logged it, for a member of a space."""
-    return f" by {one_line(author)}" if author_at_work() and (author := author_of(event)) else ""
 
 
 def count_line(same: SameEvents) -> str:
@@ -120,7 +115,8 @@ def _topics(events: Sequence[Event], zone: tzinfo) -> Iterator[str]:
         yield f"  {one_line(topic)} ({_extent(about, zone)})"
         for event in about:
             message = message_of(event, indent=10)
-            yield f"    {time_of(event.at, zone)} {message}{_tags_of(event)}{_by(event)}"
+            said = f"{message}{_tags_of(event)}{by_words(author_of(event))}"
+            yield f"    {time_of(event.at, zone)} {said}"
 
 
 def _day(at: datetime, zone: tzinfo) -> date:
