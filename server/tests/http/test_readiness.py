@@ -176,8 +176,19 @@ def test_a_real_server_says_what_it_waits_for(words_only, database, monkeypatch)
         said = asked(server)[1]
         assert said["home"] == "another is served"
         assert said["database"] == said["migrations"] == "ok"
+        # As where a standby answers in the primary's place.
+        admin.execute(f"ALTER DATABASE {admin.info.dbname} SET default_transaction_read_only = on")
+        admin.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        until(
+            lambda: asked(server)[1]["database"] == "cannot be written",
+            "that nothing can be written",
+        )
+        assert asked(server)[0] == 503
         admin.execute("REVOKE ALL ON cp_served_home FROM commonplace_app")
-        until(lambda: asked(server)[1]["database"] != "ok", "the refusal to be noticed")
+        until(lambda: asked(server)[1]["database"] == "denied", "the refusal to be noticed")
         assert "/srv" not in json.dumps(asked(server)[1])
         assert asked(server, "/healthz") == (200, {"status": "ok"})
         assert server.end() == 0

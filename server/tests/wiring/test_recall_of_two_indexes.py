@@ -64,6 +64,20 @@ def test_the_other_journals_answer_while_the_database_is_away(app, database):
     assert "Not searched, since its index gives no answer now: memory." in answer["notes"]
 
 
+def test_a_served_user_is_answered_where_the_disk_takes_nothing(one):
+    """All of theirs lies in the database: no index can be made here, as on a full disk."""
+    folder = one.shared.reach_of("ann")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "index").touch()
+    ref = (
+        one.toolset("chronicle").tool("add_entry").call({"message": "oiled the gate"}).facts["ref"]
+    )
+    for call in ({"query": "gate"}, {"query": "gate", "journals": ["chronicle"]}):
+        answer = one.toolset("recall").tool("recall").call(call).facts
+        assert [hit["ref"] for hit in answer["results"]] == [ref]
+        assert answer["notes"] == []
+
+
 SAID = "The blue door behind the bakery opens with four seven one one, Ann said so to me."
 
 

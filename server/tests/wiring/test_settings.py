@@ -8,9 +8,10 @@ import pytest
 from server.tests.two_homes import settings_in
 
 from commonplace.app.process import ProcessContext
+from commonplace.core.clock import utc_now
 from commonplace.core.values import Problem
 from commonplace_server.wiring.memories import find_problems, open_worker
-from commonplace_server.wiring.servers import look_at_database, open_servers, say_settings
+from commonplace_server.wiring.servers import DatabaseLook, open_servers, say_settings
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def start(tmp_path, database, slot):
 def told(settings):
     """What doctor and `/readyz` say of settings that are other elsewhere."""
     with open_servers(settings) as servers:
-        said = look_at_database(settings, servers, serves_home=False)["settings"]
+        said = DatabaseLook(settings, servers, serves_home=False, clock=utc_now)()["settings"]
     problems = [x for x in find_problems(settings) if isinstance(x, Problem)]
     return said, [f"{x.what} {x.hint}" for x in problems]
 

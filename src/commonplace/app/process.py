@@ -132,6 +132,11 @@ class ProcessContext:
         """The indexes of all owners here."""
         return self._indexes_in(lambda owner: self.reach_of(owner) / "index")
 
+    def has_index(self, owner: str) -> bool:
+        """Whether an owner has an index on this machine; one without a byte was never made."""
+        file = self.reach_of(owner) / "index" / "index.db"
+        return file.is_file() and file.stat().st_size > 0
+
     def indexes_of_others(self, owner: str) -> Iterator[OwnerIndex]:
         """The indexes by which the other owners of this home search the same journals."""
         for folder in self.index_folders_of_others(owner):

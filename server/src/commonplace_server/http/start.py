@@ -274,8 +274,8 @@ def _agreeing(
         yield [], dict
         return
     from commonplace_server.wiring.servers import (
+        DatabaseLook,
         claim_home,
-        look_at_database,
         open_servers,
         say_settings,
     )
@@ -284,8 +284,8 @@ def _agreeing(
         if not shared_only:
             claim_home(settings, servers, instead=claim)
         say_settings(settings, servers)
-        serves_home = not shared_only
-        watch = DatabaseWatch(lambda: look_at_database(settings, servers, serves_home=serves_home))
+        look = DatabaseLook(settings, servers, serves_home=not shared_only, clock=utc_now)
+        watch = DatabaseWatch(look)
         yield [watch], watch.find
 
 

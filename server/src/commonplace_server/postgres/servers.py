@@ -1,4 +1,4 @@
-"""Owns what the servers of one database agree on: whose journals are served.
+"""Owns what the servers of one database agree on, and what a look at it finds.
 
 Never holds a text or an owner.
 """
@@ -15,10 +15,11 @@ from commonplace_server.postgres.database import statement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from psycopg import sql
 
-    from commonplace_server.postgres.database import Postgres
+    from commonplace_server.postgres.database import Connection, Postgres
 
 TABLES = ("cp_served_home", "cp_revoked_tokens", "cp_settings")
 
@@ -49,6 +50,20 @@ class OtherSetting(Struct, frozen=True, kw_only=True):
     place: str
 
 
+class DatabaseState(Struct, frozen=True, kw_only=True):
+    """What a database is found to be, looked at once.
+
+    Attributes:
+        served: The home whose journals are served; None before any was.
+        is_read_only: Whether nothing can be written, as on a standby.
+        at: What time it is there.
+    """
+
+    served: ServedHome | None
+    is_read_only: bool
+    at: datetime
+
+
 class Servers:
     """What the servers of one database agree on. Thread-safe.
 
@@ -60,11 +75,10 @@ class Servers:
         self._database = database
         self.name, self.place = database.name, database.place
 
-    def find_served(self, *, deadline_s: float | None = None) -> ServedHome | None:
-        """The home whose journals are served; None before any was. Raises: Unavailable, Denied."""
+    def find_state(self, *, deadline_s: float | None = None) -> DatabaseState:
+        """Look at the database. Raises: Unavailable, Denied."""
         with self._database.across(deadline_s=deadline_s) as conn:
-            row = conn.execute(_query("served")).fetchone()
-        return None if row is None else ServedHome(id=str(row[0]), place=str(row[1]))
+            return _read_state(conn)
 
     def claim(self, home: ServedHome, *, instead: bool = False) -> ServedHome:
         """Make a home the one whose journals are served, unless another is; gives the one that is.
@@ -79,9 +93,9 @@ class Servers:
         asked = {"home": home.id, "place": home.place, "instead": instead}
         with self._database.across() as conn:
             conn.execute(_query("claim"), asked)
-            row = conn.execute(_query("served")).fetchone()
-        assert row is not None  # of two who ask at once, one is
-        return ServedHome(id=str(row[0]), place=str(row[1]))
+            served = _read_state(conn).served
+        assert served is not None  # of two who ask at once, one is
+        return served
 
     def find_other_settings(
         self, own: Mapping[str, str], *, deadline_s: float | None = None
@@ -100,6 +114,14 @@ class Servers:
         with self._database.across() as conn:
             conn.execute(_query("say_settings"), {**_asked(own), "place": place})
         return found
+
+
+def _read_state(conn: Connection) -> DatabaseState:
+    row = conn.execute(_query("state")).fetchone()
+    assert row is not None
+    home, place, is_read_only, at = row
+    served = None if home is None else ServedHome(id=str(home), place=str(place))
+    return DatabaseState(served=served, is_read_only=is_read_only, at=at)
 
 
 def _asked(own: Mapping[str, str]) -> dict[str, object]:

@@ -6,9 +6,11 @@ INSERT INTO cp_served_home AS known (home, place) VALUES (%(home)s, %(place)s)
 ON CONFLICT (one) DO UPDATE SET home = excluded.home, place = excluded.place
 WHERE known.home = excluded.home OR %(instead)s;
 
--- name: served
--- The home whose journals are served.
-SELECT home::text, place FROM cp_served_home;
+-- name: state
+-- The home whose journals are served, null before any was; whether nothing can be written; what
+-- time it is there.
+SELECT home::text, place, current_setting('transaction_read_only')::bool, clock_timestamp()
+FROM (VALUES (1)) AS once LEFT JOIN cp_served_home ON true;
 
 -- name: settings
 -- What was said last of each setting, where it is another than some process has.

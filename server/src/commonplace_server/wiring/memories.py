@@ -44,7 +44,7 @@ from commonplace_server.wiring.servers import (
 )
 from commonplace_server.wiring.timelines import rolling_in, source_of_timeline, timeline_in
 from commonplace_server.worker.changes import JournalChanges
-from commonplace_server.worker.merged_filing import MergedFiling
+from commonplace_server.worker.merged_filing import MergedFiling, RefreshingAlone
 from commonplace_server.worker.word_filing import WordFiling
 from commonplace_server.worker.worker import MemoryWorker
 
@@ -174,8 +174,13 @@ class PostgresMemories:
 
     def with_journals(self, context: OwnerContext) -> tuple[Finder, Searched]:
         """What finds this owner's memory and all other journals as one."""
-        mine = self.of_owner(context)
-        theirs = self._shared.journals_in_database(context.settings.owner)
+        mine, owner = self.of_owner(context), context.settings.owner
+        if self._shared.is_served(owner) and not self._shared.has_index(owner):
+            # A full disk of this server, where none can be made, takes no answer from them. Of a
+            # served user there is one only until what lay in files has moved.
+            both = MergedFiling(RefreshingAlone(context.filing), mine.filing)
+            return context.finder_over(mine.index, both), mine.index
+        theirs = self._shared.journals_in_database(owner)
         index = MergedIndex(context.index, mine.index, journals=theirs)
         return context.finder_over(index, MergedFiling(context.filing, mine.filing)), index
 

@@ -26,9 +26,11 @@ from commonplace_server.wiring.schema import check_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from commonplace.config.table import Settings
+    from commonplace.core.clock import Clock
 
 FILE = "served-home.json"
 """In a home: its own id, and the database that it is the served home of, as far as it knows."""
@@ -46,6 +48,8 @@ OF_SERVERS = (
 _log = logging.getLogger(f"commonplace.{__name__}")
 _CONNECTIONS = 2
 _LOOK_S = 2.0
+_CLOCK_OFF_S = 30.0
+"""How far a clock may be from the database's unsaid: half of what the code of a sign-in lasts."""
 
 
 @contextmanager
@@ -127,43 +131,74 @@ def describe_other(settings: Settings, servers: Servers, other: OtherSetting) ->
     )
 
 
-def look_at_database(
-    settings: Settings, servers: Servers, *, serves_home: bool
-) -> Mapping[str, str]:
-    """Why a server cannot use its database, in words without its name or its place.
+class DatabaseLook:
+    """Says why a server cannot use its database, in words without its name or its place.
 
-    By what was looked at, empty where nothing is wrong.
-
-    A schema that became newer while it was in use does not count: servers of two versions may work
-    during an upgrade.
+    By what was looked at, empty where nothing is wrong. A schema that became newer while it was in
+    use does not count: servers of two versions may work during an upgrade. A clock that is off is
+    logged alone: if it is the database's, all servers would be taken for unfit at once.
 
     Args:
         settings: The home's.
         servers: Of the database.
         serves_home: Whether the journals of this home are served.
+        clock: Gives the time of this server.
     """
-    try:
-        served = servers.find_served(deadline_s=_LOOK_S)
-    except OtherSchema:
-        return {"database": "", "migrations": "not those of this program"}
-    except Lost:
-        return {"database": "does not answer"}
-    except CommonplaceError as exc:
-        return {"database": exc.code}
-    found = {"database": "", "migrations": ""}
-    if serves_home:
-        own_id, _ = _read(settings.home / FILE)
-        is_ours = served is None or served.id == own_id
-        found["home"] = "" if is_ours else "another is served"
-    with suppress(CommonplaceError):  # the database went away meanwhile: the next look says so
-        others = servers.find_other_settings(_own(settings, OF_SERVERS), deadline_s=_LOOK_S)
-        found["settings"] = f"{_names(others)} other than elsewhere" if others else ""
-    return found
+
+    def __init__(
+        self, settings: Settings, servers: Servers, *, serves_home: bool, clock: Clock
+    ) -> None:
+        self._settings = settings
+        self._servers = servers
+        self._serves_home = serves_home
+        self._clock = clock
+        self._is_off = False
+
+    def __call__(self) -> Mapping[str, str]:
+        """Look now."""
+        began = self._clock()
+        try:
+            state = self._servers.find_state(deadline_s=_LOOK_S)
+        except OtherSchema:
+            return {"database": "", "migrations": "not those of this program"}
+        except Lost:
+            return {"database": "does not answer"}
+        except CommonplaceError as exc:
+            return {"database": exc.code}
+        self._compare_clocks(began, state.at)
+        # One that offers no writes may ask a standby.
+        is_unfit = state.is_read_only and not self._settings.read_only
+        found = {"database": "cannot be written" if is_unfit else "", "migrations": ""}
+        if self._serves_home:
+            own_id, _ = _read(self._settings.home / FILE)
+            is_ours = state.served is None or state.served.id == own_id
+            found["home"] = "" if is_ours else "another is served"
+        with suppress(CommonplaceError):  # the database went away meanwhile: the next look says so
+            own = _own(self._settings, OF_SERVERS)
+            others = self._servers.find_other_settings(own, deadline_s=_LOOK_S)
+            found["settings"] = f"{_names(others)} other than elsewhere" if others else ""
+        return found
+
+    def _compare_clocks(self, began: datetime, at: datetime) -> None:
+        """Log, once while it lasts, that this server's clock is another than the database's."""
+        ended = self._clock()
+        # It was read there some time between the question and the answer.
+        ahead_s = (min(max(at, began), ended) - at).total_seconds()
+        is_off = abs(ahead_s) > _CLOCK_OFF_S
+        if is_off and not self._is_off:
+            way = "ahead of" if ahead_s > 0 else "behind"
+            _log.warning(
+                "The clock of this server is %d s %s that of the database: sign-ins, what expires"
+                " and phrases such as last hour go by it. Have both set by the network.",
+                abs(ahead_s),
+                way,
+            )
+        self._is_off = is_off
 
 
 def describe_home(settings: Settings, servers: Servers) -> str:
     """Whose journals are served with a database, in a sentence. Raises: Unavailable, Denied."""
-    served = servers.find_served()
+    served = servers.find_state().served
     names = ", ".join(row.name for row in JOURNALS if row.name not in OF_EVERYBODY)
     on_disk = f"The journals on disk of a home's own owner ({names})"
     if served is None:
