@@ -48,7 +48,7 @@ def test_who_differs_from_who_began_last_is_told(start, tmp_path, caplog):
     two = start("two", timezone="Asia/Tokyo", **{"timeline.feed": "chronicle,private"})
     said = f'The setting timezone is "Asia/Tokyo" here, and "UTC" in {tmp_path}/one on '
     assert said in caplog.text
-    assert "Give all servers and workers of " in caplog.text
+    assert "Give all servers and workers of the database the same" in caplog.text
     assert told(two) == ("", [])
     ready, (problem,) = told(one)
     assert ready == "timezone other than elsewhere"

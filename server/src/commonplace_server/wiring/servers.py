@@ -111,23 +111,23 @@ def say_settings(settings: Settings, servers: Servers, names: Sequence[str] = OF
     """
     with suppress(CommonplaceError):
         for other in servers.say_settings(_own(settings, names), _place(settings)):
-            problem = describe_other(settings, servers, other)
+            problem = describe_other(settings, other)
             _log.warning("%s %s", problem.what, problem.hint)
 
 
 def find_other_settings(settings: Settings, servers: Servers) -> Iterator[Problem]:
     """Which settings another server or worker has otherwise. Raises: Unavailable, Denied."""
     for other in servers.find_other_settings(_own(settings, OF_SERVERS)):
-        yield describe_other(settings, servers, other)
+        yield describe_other(settings, other)
 
 
-def describe_other(settings: Settings, servers: Servers, other: OtherSetting) -> Problem:
+def describe_other(settings: Settings, other: OtherSetting) -> Problem:
     """What a setting is here and elsewhere, and what to do."""
     own = _own(settings, [other.name])[other.name]
     return Problem(
         what=f"The setting {other.name} is {own} here, and {other.value} in {other.place}: what is"
         " stored depends on which of them is asked.",
-        hint=f"Give all servers and workers of {servers.name} the same, and start them again.",
+        hint="Give all servers and workers of the database the same, and start them again.",
     )
 
 
