@@ -10,6 +10,7 @@ from tests.doors.terminal import run
 from commonplace.app import Apps
 from commonplace.app.process import ProcessContext
 from commonplace.chronicle import Chronicle
+from commonplace.core.errors import NotFound
 from commonplace_testing import HashingEncoder, ReadySlot
 
 SECRET = "The cobalt numbat counts eleven umbrellas behind the bakery at dawn."
@@ -106,6 +107,9 @@ def test_a_mistyped_owner_is_refused_where_a_database_has_the_others(env, served
         refused = run(*words, "--owner", "anne", env=env)
         assert refused.exit_code == 3
         assert "Nothing is kept of the owner 'anne'." in refused.stderr
+    with served("bob") as app, pytest.raises(NotFound, match="Nothing is kept of 'anne'"):
+        app.memory.store_of("anne")  # as the page of memory does
+    shutil.rmtree(users / "bob", ignore_errors=True)
     assert list(users.iterdir()) == []
     assert run("export", tmp_path / "out", "--owner", "ann", env=env).exit_code == 0
 

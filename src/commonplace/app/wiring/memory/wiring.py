@@ -326,7 +326,8 @@ class MemoryWiring:
 
         Raises: Invalid for a name that cannot be an owner's, NotFound for a user without a memory.
         """
-        if not self._memories.is_there(parse_owner(owner)):
+        owner = parse_owner(owner)
+        if not self._memories.is_there(owner) or not self._memories.is_known(owner):
             raise NotFound(
                 f"Nothing is kept of {opening(owner, 60)!r}.", hint="Choose a user of the list."
             )
