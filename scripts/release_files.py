@@ -42,10 +42,14 @@ def address_links(text: str, address: str, folder: str) -> str:
 
 
 def registry_name(address: str) -> str:
-    """Our name in the registry of MCP servers, which begins with the host, its last part first."""
+    """Our name in the registry of MCP servers, which begins with the host, its last part first.
+
+    Of a forge that is the host of its users' pages, where an owner can prove that it is theirs.
+    """
     host, path = urlsplit(address).netloc, urlsplit(address).path.strip("/")
     *owners, name = path.split("/")
-    space = "io.github" if host == "github.com" else ".".join(reversed(host.split(".")))
+    pages = {"github.com": "github.io", "gitlab.com": "gitlab.io"}.get(host, host)
+    space = ".".join(reversed(pages.split(".")))
     return f"{'.'.join([space, *owners])}/{name}"
 
 

@@ -151,6 +151,12 @@ def test_the_registry_takes_the_entry():
     entry = entry_at(ADDRESS)
     assert entry["name"] == "io.github.ann/commonplace"
     assert entry["repository"] == {"url": ADDRESS, "source": "github"}
+    gitlab = entry_at("https://gitlab.com/ann/commonplace")  # ann.gitlab.io proves whose it is
+    assert (gitlab["name"], gitlab["repository"]["source"]) == (
+        "io.gitlab.ann/commonplace",
+        "gitlab",
+    )
+    assert entry_at("https://git.example.org/a/b")["name"] == "org.example.git.a/b"
     assert 1 <= len(entry["description"]) <= 100
     (package,) = entry["packages"]
     assert package["packageArguments"] == [{"type": "positional", "value": "mcp"}]
