@@ -125,28 +125,6 @@ class TestWithin:
         assert [seen_by(pool, owner) for owner in ("ann", "bob")] == [["ann"], ["bob"]]
         assert seen_by(pool, "cy") == []
 
-    def test_a_question_alone_and_among_others_sees_its_owner_alone(self, pool):
-        """In a trip of its own, and in each transaction that a thread may be in."""
-        asked = statement("SELECT user_id FROM wb_outbox WHERE %(any)s"), {"any": True}
-
-        def ask():
-            return [[owner for (owner,) in pool.ask(each, *asked)] for each in ("ann", "bob", "cy")]
-
-        for owner in ("ann", "bob"):
-            insert(pool, owner)
-        seen = [["ann"], ["bob"], []]
-        assert ask() == seen
-        with pool.together("ann"):
-            assert ask() == seen
-            with pool.shared_transaction("ann") as conn:
-                assert ask() == seen
-                assert owners(conn) == ["ann"]
-        with pool.one_transaction("bob"):
-            assert ask() == seen
-        with pool.of_many():
-            assert ask() == seen
-        assert pool.use().in_use == 0
-
     def test_what_fails_in_a_transaction_of_many_takes_all_along(self, pool):
         """A row for another is refused; what is asked next is asked in a transaction of its own."""
 

@@ -306,29 +306,8 @@ class Postgres:
         with self._transaction("", "synced", deadline_s) as conn:
             yield conn
 
-    def ask(
-        self, owner: str, query: sql.SQL | sql.Composed, given: Mapping[str, Any]
-    ) -> list[tuple[Any, ...]]:
-        """The rows of one question, as `shared_transaction` sees them.
-
-        Alone it is one trip in place of three, which a list of 20 would make twice.
-        Raises: as `owner_transaction`.
-        """
-        joint = self._joint
-        is_whole = joint.whole is not None and joint.whole[0] == owner
-        if joint.owner == owner or joint.many is not None or is_whole:
-            with self.shared_transaction(owner) as conn:
-                return conn.execute(query, given).fetchall()
-        self._part()  # as `owner_transaction`
-        return self.ask_in_one_trip(owner, query, given, deadline_s=self._deadline_s)
-
     def ask_in_one_trip(
-        self,
-        owner: str,
-        query: sql.SQL | sql.Composed,
-        given: Mapping[str, Any],
-        *,
-        deadline_s: float,
+        self, owner: str, query: sql.SQL, given: Mapping[str, Any], *, deadline_s: float
     ) -> list[tuple[Any, ...]]:
         """The rows of one statement that is a transaction of its own, and travels as a whole.
 
@@ -644,11 +623,7 @@ def _begin(conn: Connection, owner: str, commit: Commit, quota: str, late: float
 
 
 def _ask_whole(
-    conn: Connection,
-    owner: str,
-    query: sql.SQL | sql.Composed,
-    given: Mapping[str, Any],
-    late: float,
+    conn: Connection, owner: str, query: sql.SQL, given: Mapping[str, Any], late: float
 ) -> list[tuple[Any, ...]]:
     left_ms = math.ceil(max(late - time.monotonic(), 0.001)) * 1000
     ends_stopped = conn.info.server_version >= _ENDS_STOPPED

@@ -315,7 +315,9 @@ class MemoryPostgres:
         return None if row is None else record_of(kind, row, instant=_instant)
 
     def _ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:
-        return self._database.ask(self._owner, query(name), {"user_id": self._owner, **values})
+        asked = {"user_id": self._owner, **values}
+        with self._database.shared_transaction(self._owner) as conn:
+            return conn.execute(query(name), asked).fetchall()
 
     def _row(self, record: Record) -> dict[str, Any]:
         return {**row_of(record, unwritten=None), **self._named(record.kind, record.id)}

@@ -78,8 +78,8 @@ class MemoryTimes:
 
     def list_due(self, now: float) -> Sequence[str]:
         """The refs of records whose time has come; see the port."""
-        given = {"user_id": self._owner, "now": now}
-        rows = self._database.ask(self._owner, query("due", self._column), given)
+        with self._database.shared_transaction(self._owner) as conn:
+            rows = self._ask(conn, "due", now=now)
         return [ref_of_line(kind, ref_id) for kind, ref_id in rows]
 
     def keep_times(self, times: Mapping[str, float]) -> None:
