@@ -335,7 +335,7 @@ def test_two_overviews_are_merged_with_what_was_read_before(world):
         world("synthesize_conflict", section="a", version_a="0" * 12, version_b=mine)
 
 
-def test_our_own_notebook_is_made_by_its_first_write(open_world, monkeypatch):
+def test_our_own_notebook_is_made_by_its_first_write(open_world, tmp_path, monkeypatch):
     """Reading makes nothing, nor does what is refused; a folder that somebody named is not made by a write."""
     world = open_world(made=False, is_own=True)
     for tool, arguments in (("toc", {}), ("search", {"content": "x"}), ("read", {"id": "a"})):
@@ -353,9 +353,15 @@ def test_our_own_notebook_is_made_by_its_first_write(open_world, monkeypatch):
     git_program.cache_clear()
     with pytest.raises(Unavailable, match="The git command is not there"):
         world("write", path="a", entry="First.")
+    assert not world.notebook.folder.exists()
+    (tmp_path / "git").write_text("#!/bin/sh\nexit 53\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    git_program.cache_clear()
+    with pytest.raises(Unavailable, match=r"\(53\): git said nothing\."):
+        world("write", path="a", entry="First.")
     monkeypatch.undo()
     git_program.cache_clear()
-    assert not world.notebook.folder.exists()
     world.write("a", "First.")
     assert world("read", id="a").facts["entry_count"] == 1
     with pytest.raises(NotFound, match="There is no notebook in"):

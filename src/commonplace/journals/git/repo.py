@@ -342,7 +342,7 @@ def _init(folder: Path) -> None:
     )
     if made.status:
         raise Unavailable(
-            f"No notebook can be made in {{place}}: {made.err.strip()[:200]}",
+            f"No notebook can be made in {{place}} ({made.status}): {made.reason}.",
             hint="Check the folder and its disk, then try again.",
             place=folder,
         )

@@ -115,6 +115,13 @@ class GitResult(Struct, frozen=True, kw_only=True):
     out: bytes
     err: str
 
+    @property
+    def reason(self) -> str:
+        """The first line of its own words that says why it failed, or that it had none."""
+        lines = self.err.strip().splitlines() or ["git said nothing"]
+        line = next((x for x in lines if x.startswith(("fatal:", "error:"))), lines[0])
+        return opening(line, 200).rstrip(".")
+
 
 class LockHeld(Unavailable):
     """A lock file of git's is there: another command works, or was cut off. Nothing was written."""
@@ -411,11 +418,9 @@ def explain_failure(folder: Path, verb: str, ran: GitResult) -> CommonplaceError
     for sign, kind, message, hint in _EXPLANATIONS:
         if sign in ran.err:
             return kind(message, hint=hint, place=folder)
-    # Only the first line, and none of a text that was written: git repeats names, no contents.
-    lines = ran.err.splitlines()
-    line = next((x for x in lines if x.startswith(("fatal:", "error:"))), ran.err.strip())
+    # None of a text that was written: git repeats names, no contents.
     return Unavailable(
-        f"git {verb} failed in {{place}} ({ran.status}): {opening(line, 200)}",
+        f"git {verb} failed in {{place}} ({ran.status}): {ran.reason}.",
         hint="See what `git -C {place} fsck` and `git -C {place} status` say.",
         place=folder,
     )
