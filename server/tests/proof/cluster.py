@@ -155,14 +155,24 @@ class Cluster:
         self._held.callback(self._server.remove)
         packages = next(_PATRONI.glob("lib/python3*/site-packages"))
         shutil.copytree(packages, self.folder / "python")
-        self.etcd, peer, *ports = _free_ports(6)
+        self.etcd, peer, *ports = _free_ports(8)
         self._start_etcd(peer)
-        self.nodes = (Node(self, "one", *ports[:2]), Node(self, "two", *ports[2:]))
+        one, two = Node(self, "one", *ports[:2]), Node(self, "two", *ports[2:4])
+        self.nodes: tuple[Node, ...] = (one, two)
+        self._names = itertools.count(3)
+        self._spare = ports[4], ports[5]
         for node in self.nodes:
             node.start()
         until(lambda: self.is_whole, "one to lead and the other to follow")
         led = [(node.port, node.rest) for node in self.nodes]
-        self.proxy = self._held.enter_context(HaProxy.to_primary(led))
+        self.proxy = self._held.enter_context(HaProxy.to_primary([*led, self._spare]))
+
+    def replace(self, gone: Node) -> None:
+        """Have a node of another name, at another place, come for one that was killed for good."""
+        made = Node(self, f"node{next(self._names)}", *self._spare)
+        self._spare = gone.port, gone.rest
+        self.nodes = (made, *(node for node in self.nodes if node is not gone))
+        made.start()
 
     @property
     def is_whole(self) -> bool:
@@ -187,13 +197,14 @@ class Cluster:
         return [node for node in self.nodes if node.is_primary]
 
     def database(self, name: str = "postgres") -> OwnDatabase:
-        """Addresses that name both nodes, and want the one that may be written.
+        """Addresses that name both nodes and the place of a third, and want the one that leads.
 
         The primary comes first: once it is frozen each connection waits for it, and has it again
         at the moment it goes on.
         """
         nodes = sorted(self.nodes, key=lambda node: not node.is_primary)
-        hosts = ",".join(f"127.0.0.1:{node.port}" for node in nodes)
+        ports = (*(node.port for node in nodes), self._spare[0])
+        hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
         roles = ("postgres", "commonplace_app", "commonplace_worker")
         urls = (f"postgresql://{x}@{hosts}/{name}?target_session_attrs=read-write" for x in roles)
         return OwnDatabase(*urls)

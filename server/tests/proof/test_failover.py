@@ -1,6 +1,6 @@
 """Writes of every journal while nodes of the database die, freeze and change places.
 
-Two servers behind one haproxy: one names both nodes in its address, the other asks a PgBouncer,
+Two servers behind one haproxy: one names the places of nodes in its address, the other asks a PgBouncer,
 which asks an haproxy that knows the primary.
 """
 
@@ -43,7 +43,8 @@ BOUNDS = {
     "kill postgres": 10.0,
     "kill the pooler": 10.0,
     "kill": TTL_S + 5.0,
-    "freeze": TTL_S + 15.0,  # what waits for a frozen node breaks off by its deadline alone
+    "replace": TTL_S + 5.0,
+    "freeze": TTL_S + 5.0,
 }
 """Within how many seconds a write is answered again, by fault: the promise itself."""
 
@@ -229,7 +230,7 @@ def broken(cluster, bouncer, fault, going_on):
         case "kill the pooler":
             bouncer.kill()
             bouncer.start()
-        case "kill":
+        case "kill" | "replace":
             node.signal(signal.SIGKILL)
         case "freeze":
             node.signal(signal.SIGSTOP)
@@ -237,6 +238,8 @@ def broken(cluster, bouncer, fault, going_on):
     match fault:
         case "kill":
             node.start()
+        case "replace":
+            cluster.replace(node)
         case "freeze":
             with going_on.now():
                 node.go_on()
@@ -262,7 +265,7 @@ def longest_gap(outcomes, since, until_):
         pytest.param(
             ((*BOUNDS,) * 10, {**BOUNDS, "call": CALL_S, "step down": STEPS_DOWN_S}),
             marks=pytest.mark.whole,
-            id="50",
+            id="60",
         ),
     ],
 )
