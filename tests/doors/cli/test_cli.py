@@ -208,10 +208,10 @@ def test_a_command_of_another_place_is_named(words, hint):
     assert hint in done.stderr
 
 
-def test_no_command_shows_the_help():
-    """Silence asks for help."""
-    done = run()
-    assert "Everyday:" in done.output
+def test_the_help_lists_the_commands():
+    """It is asked for: the command alone is today, also in a pipe."""
+    done = run("--help")
+    assert (done.exit_code, "Everyday:" in done.output) == (0, True)
     assert "Error" not in done.output
 
 
