@@ -440,6 +440,20 @@ class TestErrors:
         assert type(found) is error
         assert "secret" not in str(found)
 
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "SSL error: certificate verify failed",  # as one that has ended
+            'root certificate file "/nowhere" does not exist',
+            "server does not support SSL, but SSL was required",
+        ],
+    )
+    def test_what_is_wrong_with_tls_is_called_so(self, said):
+        """Not a database that is away or was never made: libpq gives words, and no state."""
+        error = ours(psycopg.OperationalError(f"connection failed: {said}"), "The database x", "h")
+        assert type(error) is Unavailable
+        assert "certificate" in error.message
+
     def test_answers_out_of_step_end_the_connection(self, pool):
         """As where a pooler dies: what comes later is no answer to what is asked next."""
         with pytest.raises(Lost) as told, pool.owner_transaction("ann") as conn:

@@ -49,6 +49,8 @@ _STATES: dict[str, _Explained] = {
     "0P000": (Unavailable, "does not know this role", MIGRATE_HINT),
     "3D000": (Unavailable, "does not exist", "Make it, or name another one."),
     "42501": (Denied, "does not let this role do that", MIGRATE_HINT),
+    # No state of Postgres: the driver's words alone say so, before there is a session.
+    "TLS": (Unavailable, "has no certificate that is trusted", "Check both ends' certificates."),
     # What a plan that was kept comes upon.
     "0A000": (Unavailable, "cannot do that, or was altered meanwhile", _AGAIN),
     "40001": (Conflict, "was changed by another process meanwhile", "Read again, then write."),
@@ -66,9 +68,10 @@ _CLASSES: dict[str, _Explained] = {
     "XX": (Unavailable, "says that it is damaged", "Look into its log."),
 }
 _REFUSALS = {
+    "TLS": re.compile("certificate|SSL was required"),
     "28000": re.compile("password authentication failed|no password supplied|pg_hba.conf"),
     "0P000": re.compile('role "[^"]*" does not exist'),
-    "3D000": re.compile("does not exist"),
+    "3D000": re.compile('database "[^"]*" does not exist'),
     "53300": re.compile("too many (clients|connections)|remaining connection slots"),
 }
 
