@@ -56,6 +56,15 @@ def search():
         each.filing.close()
 
 
+def test_questions_of_many_users_are_encoded_by_the_same_threads(search):
+    """Each is open still; a thread of each would stay after its user's journals are closed."""
+    for _ in range(3):
+        search().find("harbour")
+    names = [x.name for x in threading.enumerate() if x.name.startswith("query_")]
+    assert names
+    assert len(names) == len({*names})
+
+
 @cases("text", ["", " ", "\n\t", "\u3000"])
 def test_a_blank_query_is_refused(search, text):
     """Nothing asked is no question."""

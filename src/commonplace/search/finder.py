@@ -6,9 +6,10 @@ Never writes, and never ranks: the index filters and measures, `rank` and `near_
 from __future__ import annotations
 
 import math
+import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -49,7 +50,6 @@ _OTHER_LANGUAGE = (
     " multilingual-e5-small likewise in a hundred (487 MB)."
 )
 
-_ENCODING_AT_ONCE = 4
 _WARMING = "a question that nobody asked"
 
 _FOR_EVERYTHING = (
@@ -137,7 +137,6 @@ class Finder:
         self._notes = notes
         self._has_named_other_encoder = False
         self._overviews = _OverviewQuestions()
-        self._pool = ThreadPoolExecutor(max_workers=_ENCODING_AT_ONCE, thread_name_prefix="query")
 
     @property
     def is_ready(self) -> bool:
@@ -367,10 +366,18 @@ class Finder:
         Right now where the index answers sooner than that: a thread of its own would cost more.
         """
         if ready is None or not self._index.faster_than_encoding:
-            return self._pool.submit(_encoded, self._encoder, ready, text)
+            return _pool().submit(_encoded, self._encoder, ready, text)
         encoded: Future[_Encoded] = Future()
         encoded.set_result(_encoded(self._encoder, ready, text))
         return encoded
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """What encodes questions, of all finders: one of each would outlive its user's journals."""
+    if hasattr(os, "register_at_fork"):  # a fork has none of its threads
+        os.register_at_fork(after_in_child=_pool.cache_clear)
+    return ThreadPoolExecutor(max_workers=32, thread_name_prefix="query")
 
 
 class _OverviewQuestions:
