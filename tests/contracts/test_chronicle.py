@@ -68,7 +68,7 @@ class ServerWorld(FileWorld):
     def source(self):
         """What the timeline follows it by."""
         store = ChroniclePostgres(self._database, owner="ann", clock=self.clock)
-        return SharedSource("chronicle", store, partial(doc_of, zone=UTC))
+        return SharedSource("chronicle", store, partial(doc_of, zone=UTC, owner=store.owner))
 
     def expire(self, ref):
         times = MemoryTimes(self._database, owner="ann", column="expires_at")
