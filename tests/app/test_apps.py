@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import psutil
 import pytest
@@ -16,8 +18,7 @@ from commonplace.config.settings import read_settings
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace_testing import HashingEncoder, ReadySlot
 
-if TYPE_CHECKING:
-    from pathlib import Path
+PROJECT = Path(__file__).parents[2]
 
 
 class World:
@@ -94,6 +95,58 @@ def test_two_owners_find_their_own_entries_of_every_journal_alone(world):
             for other in {*words.values()} - {own}:
                 text = app.recall.toolset().tool("recall").call({"query": other}).text
                 assert other not in text.replace(f"{other!r}", "").replace(f'"{other}"', "")
+    apps.close()
+
+
+_ANOTHER_SERVER = """
+import sys
+from pathlib import Path
+from tests.app.test_apps import World
+
+world = World(Path(sys.argv[1]))
+with world.apps().using("ann") as app:
+    journal, log = app.private.files, app.chronicle.journal
+    for line in sys.stdin:
+        act, ref, text = line.rstrip().split(" ", 2)
+        if act == "write":
+            (ref,) = journal.write({"feelings": text}).refs
+        elif act == "edit":
+            journal.edit(ref, text)
+        elif act == "delete":
+            journal.delete(ref)
+        else:
+            ref = log.add_event(text).event.ref
+        print(ref, flush=True)
+"""
+
+
+def test_a_write_of_another_server_that_was_never_filed_is_found_without_a_look(world):
+    """It was killed before it filed: new, edited and deleted entries are seen by the mark alone."""
+    apps = world.apps()
+    command = [sys.executable, "-c", _ANOTHER_SERVER, str(world.folder)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": PROJECT}
+    with apps.using("ann") as app, subprocess.Popen(command, **pipes) as other:
+
+        def acts(act: str, ref: str = "-", text: str = "-") -> str:
+            other.stdin.write(f"{act} {ref} {text}\n")
+            other.stdin.flush()
+            return other.stdout.readline().strip()
+
+        def answered(query: str) -> str:
+            return app.recall.toolset().tool("recall").call({"query": query}).text
+
+        app.private.service().process_thoughts(feelings="About vermilion.")
+        app.filing.sweep()
+        ref = acts("write", text="About turquoise.")
+        assert "About turquoise." in answered("turquoise")
+        acts("edit", ref, "About ochre.")
+        assert "About ochre." in answered("ochre")
+        assert "About turquoise." not in answered("turquoise")
+        acts("log", text="Painted it magenta")
+        assert "Painted it magenta" in answered("magenta")
+        acts("delete", ref)
+        assert "About ochre." not in answered("ochre")
+        other.kill()
     apps.close()
 
 

@@ -222,7 +222,9 @@ class OwnerContext(ABC):
     def filing(self) -> Filing:
         """What keeps the index behind the journals."""
         from commonplace.search.filing.filing import Filing
+        from commonplace.search.policy import LOOK_HOLDS_S
 
+        is_only_ours = self.shared.is_served(self.settings.owner)
         return Filing(
             index=self.index,
             sources=self.sources(),
@@ -235,6 +237,7 @@ class OwnerContext(ABC):
             shows_paths=self.shows_paths,
             hidden=self.hidden,
             expire=self.sweep_expired,
+            look_holds_s=LOOK_HOLDS_S if is_only_ours else 0.0,
             on_proposal=lambda later, former: self.seen_marks.propose(later, former, self.clock()),
         )
 

@@ -85,6 +85,17 @@ class Source(Protocol):
 
 
 @runtime_checkable
+class SettlesMark(Protocol):
+    """A source whose mark is another once it is too old to hide a second write within one tick.
+
+    Every write that replaces or adds a file is then seen by the mark alone, and only what is edited
+    in place is not.
+    """
+
+    settles_mark: bool
+
+
+@runtime_checkable
 class CountsEntries(Protocol):
     """A source that can say how much of its journal is filed, while much of it is not."""
 

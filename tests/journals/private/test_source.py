@@ -158,6 +158,19 @@ def test_two_writes_in_one_tick_are_both_seen(world, user):
     assert len(follower.docs) == 2
 
 
+def test_an_edit_within_one_tick_is_seen_once_the_folder_is_old(world, user):
+    """It left the mark of a young folder as it was; that of an old one is another."""
+    journal, follower = user
+    (ref,) = journal.write({"feelings": "first"}).refs
+    follower.catch_up()
+    _age(world, DAY)
+    tick = (world.user_root / DAY).stat().st_mtime_ns
+    follower.mark = json.dumps({DAY: f"{tick}:1"}, separators=(",", ":"))  # as when it was young
+    journal.edit(ref, "second")
+    os.utime(world.user_root / DAY, ns=(tick, tick))
+    assert follower.catch_up() == [f"+{ref.removeprefix('private:user/')}"]
+
+
 def test_a_text_altered_in_place_is_found_by_a_sweep(world, user):
     """No folder changes when an editor saves into the file; looking at every stamp finds it."""
     journal, follower = user

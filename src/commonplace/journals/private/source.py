@@ -72,6 +72,8 @@ class RootSource:
     cheap_mark = True
     """Its mark only asks folders for their times."""
     exact_mark = False
+    settles_mark = True
+    """Our writers rename whole files into a day's folder; the mark of a young one is passing."""
 
     def __init__(self, journal: PrivateJournal, root: Root) -> None:
         self._root = root

@@ -37,6 +37,7 @@ from commonplace.search.filing.batches import (
     unencoded_of,
     will_be_cut,
 )
+from commonplace.search.filing.last_look import LastLook
 from commonplace.search.filing.port import Filed, Pending
 from commonplace.search.filing.source_indexer import (
     DAMAGED,
@@ -93,6 +94,7 @@ class Filing:
         shows_paths: Whether a message may name a path of this machine.
         hidden: Gives the refs of what has expired, which leaves the index at once.
         expire: Called before what changed is filed: forgets what has expired.
+        look_holds_s: How long a look at every entry holds where only our own programs write.
         on_proposal: Hears of each new entry that may take the place of another, by both refs.
     """
 
@@ -111,13 +113,14 @@ class Filing:
         shows_paths: bool = True,
         hidden: Hidden = nothing_hidden,
         expire: Callable[[], object] | None = None,
+        look_holds_s: float = 0.0,
         on_proposal: Callable[[str, str], object] = lambda _later, _former: None,
     ) -> None:
         self._index, self._sources, self._encoder = index, sources, encoder
         self._monotonic, self._shows_paths = monotonic, shows_paths
         self._lease = Lease(index, _ENCODING, holder, policy.LEASE_S)
         self._quoting, self._elsewhere, self._observer = quoting, elsewhere, observer
-        self._hidden, self._expire = hidden, expire
+        self._hidden, self._expire, self._look_holds_s = hidden, expire, look_holds_s
         self._on_proposal = on_proposal
         self._expiring = threading.Lock()
         self._state = threading.Condition()
@@ -138,7 +141,7 @@ class Filing:
         self._worker: threading.Thread | None = None
         self._promised: deque[tuple[Encoder, Whole]] = deque()
         self._keeper = BackgroundStep(self._keep_promised, name="places", over=self._over)
-        self._eraser = BackgroundStep(self._erase_aside, name="erasing", over=self._over)
+        self._eraser = BackgroundStep(self._finish_killed, name="erasing", over=self._over)
         self._erase_at = -math.inf
 
     def _new_indexer(self, source: Source) -> SourceIndexer:
@@ -153,6 +156,7 @@ class Filing:
             on_damage=self._note_damage,
             sweeping=self._sweeping,
             hidden=self._hidden,
+            last_look=LastLook(source, holds_s=self._look_holds_s, monotonic=self._monotonic),
             shows_paths=self._shows_paths,
         )
 
@@ -424,6 +428,8 @@ class Filing:
         for indexer in self._indexers:
             indexer.sweep(in_turn=True)
         self._look_at(self._others)
+        if self._look_holds_s:  # else each source asks for it
+            self._eraser.ask()
 
     def catch_up(self, progress: Callable[[int, int], None] | None = None) -> int:
         """File everything and make every missing vector, now, in this thread; how many were made.
@@ -453,6 +459,18 @@ class Filing:
             except CommonplaceError as exc:  # the other journals are filed all the same
                 trouble = trouble or exc
         return trouble
+
+    def _finish_killed(self) -> None:
+        """Do what a process that was killed has left undone in the index; never raises."""
+        self._erase_aside()
+        if not (self._look_holds_s and self._background and self._all_made):
+            return
+        try:
+            encoder = self._encoder.get()
+            if encoder is not None and self._index.counts(encoder.identity).pending:
+                self._wake_worker()
+        except Exception as exc:  # noqa: BLE001  as in file; the next pause tries again
+            self._log_failure("Missing vectors were not looked for", exc)
 
     def _erase_aside(self) -> None:
         """Erase what is left of earlier texts, unless that would take too much of the time."""

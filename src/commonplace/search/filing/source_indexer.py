@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from commonplace.core.expiring import Hidden
     from commonplace.core.ports import OwnerIndex, Source
     from commonplace.core.values import Change, Since
+    from commonplace.search.filing.last_look import LastLook
 
 _HIDING = "\nhiding "
 _BEGUN = "\nbegun"
@@ -118,6 +119,7 @@ class SourceIndexer:
         on_damage: Called where the index proved damaged.
         sweeping: Held by the one source whose sweep has its turn.
         hidden: Gives the refs that the source leaves out though they are there.
+        last_look: When every entry was looked at, and whether that still holds.
         shows_paths: Whether a message may name a path of this machine.
     """
 
@@ -133,17 +135,16 @@ class SourceIndexer:
         on_scanned: Callable[[str], None],
         on_damage: Callable[[], None],
         sweeping: threading.Lock,
+        last_look: LastLook,
         hidden: Hidden = nothing_hidden,
         shows_paths: bool = True,
     ) -> None:
         self._shows_paths = shows_paths
-        self.source = source
-        self._index = index
-        self._over = over
-        self._monotonic = monotonic
+        self.source, self._index = source, index
+        self._over, self._monotonic = over, monotonic
         self._on_changes, self._on_filed = on_changes, on_filed
         self._on_scanned, self._on_damage = on_scanned, on_damage
-        self._sweeping, self._hidden = sweeping, hidden
+        self._sweeping, self._hidden, self._last_look = sweeping, hidden, last_look
         self._looking = BackgroundStep(self._look, name=f"look {source.name}", over=over)
         self._filing = BackgroundStep(self._file, name=f"file {source.name}", over=over)
         self._sweep_asked = self._in_turn = self._is_long = self._closed = False
@@ -193,8 +194,11 @@ class SourceIndexer:
     def sweep(self, *, in_turn: bool = False) -> int:
         """Have every entry looked at, edits in place included; a turn to wait for.
 
-        in_turn: wait for the sweeps of other sources that are under way, which no search waits for.
+        in_turn: wait for the sweeps of other sources that are under way, which no search waits for,
+            and look only where the last look does not hold any more.
         """
+        if in_turn and self._last_look.holds():
+            return 0
         self._sweep_asked, self._in_turn = True, in_turn
         return self._filing.ask()
 
@@ -243,7 +247,9 @@ class SourceIndexer:
     def _look(self) -> None:
         try:
             known, hidden = self._known
-            behind = known != self._mark(hidden)
+            mark = self._mark(hidden)
+            self._last_look.see(mark)
+            behind = known != mark
         except Exception as exc:  # noqa: BLE001  a thread's last line: a dead one sees nothing
             self._end(exc)
             return
@@ -268,7 +274,7 @@ class SourceIndexer:
         # Two sweeps at once take the processor from every search; one that hangs delays no other
         # for longer than this.
         alone = sweep and self._in_turn and self._sweeping.acquire(timeout=policy.SILENT_S)
-        began = self._monotonic()
+        began, end_look = self._monotonic(), self._last_look.begin()
         try:
             for put in self.file(sweep=sweep):
                 filed += put
@@ -281,8 +287,10 @@ class SourceIndexer:
         finally:
             if alone:
                 self._sweeping.release()
-        if sweep and not filed and not self.trouble:
-            self.sweep_s = self._monotonic() - began
+        if sweep and not self.trouble:
+            end_look()
+            if not filed:
+                self.sweep_s = self._monotonic() - began
         if filed or sweep:
             self._on_filed(self.source)
 
