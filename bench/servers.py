@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -135,9 +135,9 @@ def _serving(home: Home, environment: dict[str, str], *flags: str) -> Iterator[_
         assert server.stdout is not None
         try:
             url = server.stdout.readline().removeprefix("Serving on ").strip()
-            client = _Client(url)
-            client.await_ready()
-            yield _Server(client, psutil.Process(server.pid))
+            with closing(_Client(url)) as client:
+                client.await_ready()
+                yield _Server(client, psutil.Process(server.pid))
         finally:
             server.terminate()
 
@@ -149,9 +149,9 @@ def _bare() -> Iterator[_Server]:
     command = [sys.executable, "-m", "bench.bare_server", str(port)]
     with subprocess.Popen(command, cwd=Path(__file__).parents[1]) as server:
         try:
-            client = _Client(f"http://127.0.0.1:{port}/mcp")
-            client.await_open()
-            yield _Server(client, psutil.Process(server.pid))
+            with closing(_Client(f"http://127.0.0.1:{port}/mcp")) as client:
+                client.await_open()
+                yield _Server(client, psutil.Process(server.pid))
         finally:
             server.terminate()
 
@@ -359,6 +359,10 @@ class _Client:
             self._place.hostname, self._place.port, timeout=60
         )
         self._used_at = 0.0
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
 
     def await_open(self) -> None:
         """Wait until something listens."""
