@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from tests.journals.notebook.team import COUNT, both
 
+from commonplace.core.spaces import Member, at_work
 from commonplace.journals.notebook.conflicts import Clashes
 
 
@@ -71,6 +72,22 @@ def test_merges_made_crosswise_revert_no_overview(teams):
         "b": ("Bob's, then Ann's.", "Bob's."),
     }
     assert [team.notes[0].ledger.count(x) for x in "ab"] == [4, 2]
+
+
+def test_an_overview_that_two_clones_wrote_alike_names_each_author_once(teams):
+    """In the notebook of a space: what one member wrote in both, then what two members did."""
+    team = teams(("a", "x", "Old."))
+    notes = [team.open(which, owner="space:team") for which in (0, 1)]
+    for text, names in (("New.", ("ann", "ann")), ("Newer.", ("ann", "bob"))):
+        for which, name in enumerate(names):
+            team.tick()
+            version = team.version(which, "a")
+            with at_work(Member(name=name, may_delete=False)):
+                notes[which].write("a", f"{text} {which}", overview=text, base_version=version)
+        both(team)
+        assert sorted(notes[0].read_section("a").author.split(", ")) == sorted({*names})
+    for each in notes:
+        each.close()
 
 
 def test_a_clock_before_the_notebooks_beginning(teams):

@@ -152,11 +152,11 @@ class NotebookReader:
         return self.ledger.newest_at(section) or self.head_at()
 
     def overview_author(self, section: str) -> str:
-        """Who put a section's overview in place; empty where only its owner writes."""
-        # This reads the history of a file, which nobody waits for who writes alone.
-        if not self._names_authors:
+        """Who put a section's overview in place, each once; empty where only its owner writes."""
+        if not self._names_authors:  # who writes alone waits for no reading of the history
             return ""
-        return ", ".join(self._authors_of(commits_that_wrote(self.repo, self.ledger, section)))
+        authors = self._authors_of(commits_that_wrote(self.repo, self.ledger, section))
+        return ", ".join(dict.fromkeys(filter(None, authors)))
 
     def read_section(self, section: str) -> Section:
         """A section's overview, as the branch has it."""
