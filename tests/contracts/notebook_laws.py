@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.spaces import Member, at_work
 from commonplace.journals.notebook.format import version_of
 from commonplace.journals.notebook.merge import merge
 from commonplace.journals.notebook.sections import OverviewConflict
@@ -244,6 +245,21 @@ class NotebookContract:
         assert notes.list_replaced_since("a", before=NOW) == ()
         notes.replace_overview("a", "Seven of them.", base_version=told.version)
         assert notes.list_replaced_since("a") == ()
+
+    def test_in_a_space_an_overview_names_who_put_it_in_place(self, world):
+        """A section that has none yet names nobody, and an entry alone changes no author."""
+        notes = world.open(owner="space:team")
+        named = []
+        with_overview = {"overview": "It is so.", "base_version": NOTHING}
+        for name, more in (("ann", {}), ("bob", with_overview), ("cyd", {})):
+            with at_work(Member(name=name, may_delete=False)):
+                notes.write("a", f"By {name}.", **more)
+            section = notes.read_section("a")
+            named.append((section.author, section.last_entry.author))
+        assert named == [("", "ann"), ("bob", "bob"), ("bob", "cyd")]
+        mine = world.open()
+        mine.write("b", "Mine.", overview="Mine too.", base_version=NOTHING)
+        assert mine.read_section("b").author == ""
 
     def test_an_entry_that_was_taken_back_is_shown_no_more(self, world):
         """The overview that it came with leaves as well; it can be brought back."""

@@ -181,7 +181,7 @@ class NotebookPostgres:
             version=version_of(there),
             entry_count=count,
             last_entry=next(iter(newest), None),
-            author=self._shown(author, address),
+            author=self._shown(author, address) if there.strip() else "",
         )
 
     def list_sections(self) -> list[str]:
