@@ -49,6 +49,14 @@ def refs(answer, key="results"):
     return [each["ref"] for each in answer.facts[key]]
 
 
+def test_in_ones_own_timeline_no_author_is_named(app):
+    """Whomever the metadata name: it is a space that says who wrote what."""
+    told = {"content": "Signed the contract.", "metadata": {"author": "bob"}}
+    ref = ask(app, "timeline_add", **told).facts["ref"]
+    shown = ask(app, "timeline_range", when="today").text
+    assert (ref in shown, "by bob" in shown) == (True, False)
+
+
 def test_it_is_offered_when_asked_for_and_its_tools_name_it(world, app):
     """No default client is handed seven tools more; each one's first words say where it looks."""
     assert [t.name for t in world.open().toolsets()] == ["default"]

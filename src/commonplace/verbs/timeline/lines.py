@@ -1,7 +1,7 @@
 """The timeline in words: entries, rollups and lists as text for a model and as plain facts.
 
-Pure: never asks a journal or a clock. Stored text is always fenced, and nothing is shortened
-without a sign of it.
+Pure but for whether a member of a space asks: never asks a journal or a clock. Stored text is
+always fenced, and nothing is shortened without a sign of it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_instant, render_interval, render_time
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.rollups import render_numbers
+from commonplace.core.spaces import by_words
 from commonplace.core.text import excerpt, opening
 from commonplace.journals.timeline.entry import (
     label_of,
@@ -88,7 +89,7 @@ def label_line(entry: TimelineEntry, zone: tzinfo) -> str:
     """What the fence of an entry names: ref, time, type, and what is not as it seems."""
     state = state_of(entry)
     odd = f", {state}" if state in {"partial", "stale"} else ""
-    by = f" by {visible_line(member)}" if (member := member_of(entry.metadata)) else ""
+    by = by_words(member_of(entry.metadata))
     return f"{entry.ref} {title_of(entry, zone)} {entry.entry_type}{odd}{by}"
 
 
