@@ -68,10 +68,10 @@ def make_python(packages: Path, place: Path) -> None:
 
 
 def make_libraries(place: Path, python: str) -> None:
-    """Add two that the tokenizer loads.
+    """Add two libraries that the tokenizer loads.
 
-    One is Python's for all its versions, which leads to that of one; the other is the system's, and
-    wine lacks it.
+    `python3.dll` stands for every version of Python and leads to the library of this one; the other
+    is part of Windows, and wine lacks it.
     """
     command = [READER, "-p", str(place / f"{python}.dll")]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout

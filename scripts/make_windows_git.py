@@ -1,4 +1,4 @@
-"""Makes git for Windows, which wine runs, of the source of git that Debian has.
+"""Builds git for Windows, which wine runs, from Debian's source of git.
 
 Reads no list of packages but its own, and changes nothing outside of its folder.
 """

@@ -44,7 +44,7 @@ def address_links(text: str, address: str, folder: str) -> str:
 def registry_name(address: str) -> str:
     """Our name in the registry of MCP servers, which begins with the host, its last part first.
 
-    Of a forge that is the host of its users' pages, where an owner can prove that it is theirs.
+    At GitHub and GitLab that is the host of their users' pages, by which owners prove who they are.
     """
     host, path = urlsplit(address).netloc, urlsplit(address).path.strip("/")
     *owners, name = path.split("/")

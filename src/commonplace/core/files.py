@@ -339,8 +339,8 @@ def locked(folder: Path | str, *, waits_s: float = FOREVER_S) -> Iterator[int | 
     by the system when the process dies, and every child process that the descriptor was handed to;
     these have it still where an error or Ctrl-C ends what is done in here.
 
-    waits_s: How long another holder is waited for; on Windows for ever.
-    Raises: Unavailable where that was not enough.
+    waits_s: How long to wait while another holds it; Windows waits for ever.
+    Raises: Unavailable where another still holds it then; what opening the folder raises.
     """
     if sys.platform == "win32":
         from commonplace.core.windows import folder_locked

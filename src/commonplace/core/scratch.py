@@ -153,7 +153,8 @@ def _make_scratch(above: Path) -> tuple[Path, int | None]:
     """A new one, and the descriptor that holds its lock; None where nothing can be locked."""
     while True:
         scratch = above / f"{_PREFIX}{os.urandom(8).hex()}"
-        if not os.path.isdir(above):  # named by who called: it knows no name of ours
+        # Errors name the folder that the caller gave: it never heard of the scratch folder.
+        if not os.path.isdir(above):
             message = "There is no folder {place}."
             raise NotFound(message, hint="Make it first, or name another.", place=str(above))
         with translated(above):

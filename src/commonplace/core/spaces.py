@@ -93,7 +93,7 @@ def author_at_work() -> str:
 
 
 def by_words(author: str) -> str:
-    """The author of a text, in words behind it, for a member who reads; empty for others."""
+    """What names a text's author behind it, as ` by ann`, to a member of a space; else empty."""
     return f" by {visible_line(author)}" if author and author_at_work() else ""
 
 

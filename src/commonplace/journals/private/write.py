@@ -245,7 +245,8 @@ class ThoughtWriter(Struct, frozen=True, kw_only=True):
     def _free_place(self, root: Root, at: datetime) -> EntryPlace:
         """A name of this time that nothing has yet, not even an `.embedding` left alone.
 
-        Nor one of an entry that is gone of which something is kept: that would be the new one's.
+        Nor is it that of an entry which is gone while its copy or its end is kept: the new entry
+        would get them.
         """
         day, start = render_day(at, self.zone), first_micros(at, self.random_micros())
         for tried in range(_NAMES_TRIED):
