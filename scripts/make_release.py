@@ -100,8 +100,8 @@ def tagged_version(root: Path) -> str:
             )
     if f"\n## {version} - " not in (root / "CHANGELOG.md").read_text("utf-8"):
         raise Refused(
-            f"CHANGELOG.md has no section {version!r}: call what is unreleased so, with the day, "
-            "commit, and move the tag."
+            f"CHANGELOG.md has no section {version!r}: name the unreleased one `## {version} - "
+            "<day>`, commit, and move the tag."
         )
     return version
 
