@@ -187,6 +187,7 @@ def test_the_pages_name_them_too(tmp_path, clock, slot):
             section = web.get("/web/notebook/section", params={"name": "food"}).text
             assert "Overview by bob ä" in section
             assert ">by ann<" in section
+            assert " by ann. <" in web.get("/web/timeline").text
             for page in ("/web/chronicle", "/web/", "/web/search?q=quokka"):
                 for name in ("ann", "bob ä"):
                     until(
