@@ -10,7 +10,9 @@ from server.tests.two_homes import ask
 from tests.journals.transcripts.sessions import said
 
 from commonplace.app.process import IN_DATABASE
+from commonplace.core.files import locked
 
+JOURNALS = [name for name in IN_DATABASE if name != "memory"]
 SERVERS = 4
 EACH = 12
 
@@ -32,7 +34,13 @@ def write(app, journal):
         assert ask(app, tool, **given).written
 
 
-@pytest.mark.parametrize("journal", [x for x in IN_DATABASE if x != "memory"])
+def open_journal(app, journal):
+    """Open a journal, which moves what lies in files."""
+    (wiring,) = (each for each in app.journals if each.name == journal)
+    wiring.pages()
+
+
+@pytest.mark.parametrize("journal", JOURNALS)
 def test_who_comes_while_another_moves_finds_it_moved(servers, admin, journal):
     """Of servers of one home that open the same files at once none is refused, or moves twice."""
     before = servers("one", url="")
@@ -41,12 +49,19 @@ def test_who_comes_while_another_moves_finds_it_moved(servers, admin, journal):
     apps = [servers("one", start=start) for start in range(2, 2 + SERVERS)]
     all_are_there = Barrier(SERVERS)
 
-    def open_journal(app):
+    def open_with_others(app):
         all_are_there.wait()
-        (wiring,) = (each for each in app.journals if each.name == journal)
-        wiring.pages()
+        open_journal(app, journal)
 
     with ThreadPoolExecutor(SERVERS) as threads:
-        assert [*threads.map(open_journal, apps)] == [None] * SERVERS
+        assert [*threads.map(open_with_others, apps)] == [None] * SERVERS
     written = "SELECT count(*) FROM cp_entries WHERE coalesce(level, 0) = 0"
     assert admin.execute(written).fetchone() == (EACH,)
+
+
+@pytest.mark.parametrize("journal", JOURNALS)
+def test_who_has_nothing_in_files_waits_for_no_import(servers, journal):
+    """It holds the owner's folder to its end, in a process beside the server."""
+    app = servers("one")
+    with locked(app.folder):
+        open_journal(app, journal)

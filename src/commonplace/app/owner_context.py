@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from abc import ABC, abstractmethod
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 from msgspec import Struct
@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from commonplace.app.cached import at_first_use, locked_cached_property
 from commonplace.app.process import ProcessContext, holder
-from commonplace.core.errors import CommonplaceError, NotFound
-from commonplace.core.files import locked, make_folder
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import locked, make_folder, may_exist
 from commonplace.core.owner_folders import make_owner_folder
 
 if TYPE_CHECKING:
@@ -254,14 +254,15 @@ class OwnerContext(ABC):
         )
 
     @contextmanager
-    def moving(self) -> Iterator[None]:
+    def moving(self, *folders: Path) -> Iterator[None]:
         """Hold what keeps two processes of one home from moving this owner's folders at once.
 
         Who comes second finds them moved: a folder that leaves while its entries are read would
-        be missed. Raises: Unavailable where the first is at it for long.
+        be missed. Nothing is held where none is there any more: an import holds the same lock for
+        as long as it takes. Raises: Unavailable where another process holds it for long.
         """
         with ExitStack() as held:
-            with suppress(NotFound):  # of whom nothing lies here
+            if any(map(may_exist, folders)):
                 held.enter_context(locked(self.folder, waits_s=_MOVING_S))
             yield
 

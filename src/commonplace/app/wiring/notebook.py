@@ -64,7 +64,7 @@ class NotebookWiring:
         if may_exist(self.repository.folder.parent):
             from commonplace.journals.notebook.moving import move_notebook
 
-            with context.moving():
+            with context.moving(self.repository.folder):
                 move_notebook(self.repository, store, unfile=self._unfile)
         return SharedNotebook(
             store,

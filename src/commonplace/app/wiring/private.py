@@ -83,8 +83,9 @@ class PrivateWiring:
 
         context = self._context
         store = shared_of(context.shared).private_of(context.settings.owner, context.clock)
-        with context.moving():
-            move_notes(self.files, store, unfile=context.drop_from_index)
+        files = self.files
+        with context.moving(files.roots[0].path, context.reach / NOTES, files.keys.folder):
+            move_notes(files, store, unfile=context.drop_from_index)
         return store
 
     @locked_cached_property

@@ -62,7 +62,7 @@ class TranscriptWiring:
 
         context = self._context
         store = shared_of(context.shared).transcripts_of(context.settings.owner, context.clock)
-        with context.moving():
+        with context.moving(self._folder):
             move_sessions(store, self.files, unfile=context.drop_from_index)
         return store
 
