@@ -148,6 +148,12 @@ def asked(server, path="/readyz"):
     return answer.status_code, answer.json()
 
 
+def database_of(server):
+    """The status of an answer, and what it says of the database."""
+    status, facts = asked(server)
+    return status, facts["database"]
+
+
 def test_a_real_server_says_what_it_waits_for(words_only, database, monkeypatch):
     """Its database, its schema and its home; to anybody, and nothing of where they are."""
     token_for("ann")
@@ -169,6 +175,17 @@ def test_a_real_server_says_what_it_waits_for(words_only, database, monkeypatch)
         admin.execute("UPDATE cp_settings SET value = '9' WHERE name = 'undo.keep_days'")
         until(lambda: asked(server)[1]["settings"] != "ok", "another setting to be noticed")
         assert asked(server)[0] == 200  # all others have it too
+        # As where a standby answers in the primary's place, until the primary is found again.
+        for change, found in (
+            ("SET default_transaction_read_only = on", (503, "cannot be written")),
+            ("RESET default_transaction_read_only", (200, "ok")),
+        ):
+            admin.execute(f"ALTER DATABASE {admin.info.dbname} {change}")
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            until(lambda found=found: database_of(server) == found, f"{found} to be said")
         # Another version migrates while this one serves.
         admin.execute("UPDATE applied_migrations SET number = number + 100 WHERE series = 'index'")
         admin.execute("UPDATE cp_served_home SET home = gen_random_uuid(), place = '/srv/other'")
@@ -176,17 +193,6 @@ def test_a_real_server_says_what_it_waits_for(words_only, database, monkeypatch)
         said = asked(server)[1]
         assert said["home"] == "another is served"
         assert said["database"] == said["migrations"] == "ok"
-        # As where a standby answers in the primary's place.
-        admin.execute(f"ALTER DATABASE {admin.info.dbname} SET default_transaction_read_only = on")
-        admin.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
-        until(
-            lambda: asked(server)[1]["database"] == "cannot be written",
-            "that nothing can be written",
-        )
-        assert asked(server)[0] == 503
         admin.execute("REVOKE ALL ON cp_served_home FROM commonplace_app")
         until(lambda: asked(server)[1]["database"] == "denied", "the refusal to be noticed")
         assert "/srv" not in json.dumps(asked(server)[1])

@@ -23,8 +23,8 @@ READY = "/readyz"
 WATCHED_S = 60.0
 """Who asked within that time whether the server is ready learns that it will not be for long."""
 
-SAID_ALONE = ("settings",)
-"""What was looked at of a database that takes no server out of service: all others may have it."""
+_SAID_ALONE = {"settings"}
+"""What is said, and takes no server out of service: it may be so at all of them."""
 
 _EVERY_S = 1.0
 _LATE_S = 1.5
@@ -79,7 +79,7 @@ class DatabaseWatch(Background):
             self._begun_at, before, self._found = None, self._found, found
         wrong = {name: said for name, said in found.items() if said}
         if wrong and found != before:
-            state = "Not ready" if wrong.keys() - {*SAID_ALONE} else "Ready, but see `doctor`"
+            state = "Not ready" if wrong.keys() - _SAID_ALONE else "Ready, but see `doctor`"
             _log.warning("%s: %s", state, "; ".join(f"{x}: {said}" for x, said in wrong.items()))
 
     def _run(self) -> None:
@@ -127,7 +127,7 @@ class Readiness:
         # Where a database is, the tokens lie in it.
         is_cut_off = self._find_problem() or found.get("database")
         needed = {"tokens": "cannot be read" if is_cut_off else "", **found}
-        is_fit = not any(said for name, said in needed.items() if name not in SAID_ALONE)
+        is_fit = not any(said for name, said in needed.items() if name not in _SAID_ALONE)
         status = ("ready" if is_fit else "not ready") if self.state == "serving" else self.state
         said = {name: wrong or "ok" for name, wrong in needed.items()}
         facts = {"status": status, **said, "encoder": self._describe_encoder()}
