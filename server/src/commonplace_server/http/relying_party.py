@@ -42,7 +42,7 @@ _DEADLINE_S = 15.0
 _LONGEST_CODE = 4096
 _AGAIN = "Sign in again."
 _MARK = 16
-"""So many signs of its state tell one sign-in of a browser from another."""
+"""So many characters of its state tell one sign-in of a browser from another."""
 _Said = TypeVar("_Said")
 
 

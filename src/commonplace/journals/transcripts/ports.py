@@ -129,7 +129,7 @@ class AddsSessions(Protocol):
     def add_session(self, client: str, session: str, year: int, messages: Sequence[Message]) -> int:
         """Keep a session with the numbers that its messages have; how many of these are kept.
 
-        None where it is there already, also less what was deleted of it since. Raises: Conflict
+        0 where it is there already, also without what was deleted of it since. Raises: Conflict
         where another one is.
         """
         ...
