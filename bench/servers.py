@@ -380,10 +380,12 @@ class _Client:
     def await_ready(self) -> None:
         """Wait until the server has its encoder."""
         until = time.monotonic() + ENCODER_WAIT_S
-        while time.monotonic() < until:
+        while True:
             self._connection.request("GET", "/readyz")
-            if "loaded" in self._connection.getresponse().read().decode():
+            said = self._connection.getresponse().read().decode()
+            if "loaded" in said:
                 return
+            assert time.monotonic() < until, said
             time.sleep(0.1)
 
     def ask(self, token: str, call: _Call) -> str:
