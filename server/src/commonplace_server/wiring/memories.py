@@ -176,8 +176,8 @@ class PostgresMemories:
         """What finds this owner's memory and all other journals as one."""
         mine, owner = self.of_owner(context), context.settings.owner
         if self._shared.is_served(owner) and not self._shared.has_index(owner):
-            # A full disk of this server, where none can be made, takes no answer from them. Of a
-            # served user there is one only until what lay in files has moved.
+            # None is made here: on a full disk that fails, and so would the search. What a served
+            # user has in an index on this disk was filed before their journals moved.
             both = MergedFiling(RefreshingAlone(context.filing), mine.filing)
             return context.finder_over(mine.index, both), mine.index
         theirs = self._shared.journals_in_database(owner)

@@ -49,7 +49,7 @@ _log = logging.getLogger(f"commonplace.{__name__}")
 _CONNECTIONS = 2
 _LOOK_S = 2.0
 _CLOCK_OFF_S = 30.0
-"""How far a clock may be from the database's unsaid: half of what the code of a sign-in lasts."""
+"""How far a clock may be off and nothing is said: half of what the code of a sign-in lasts."""
 
 
 @contextmanager
@@ -176,7 +176,8 @@ class DatabaseLook:
         with suppress(CommonplaceError):  # the database went away meanwhile: the next look says so
             own = _own(self._settings, OF_SERVERS)
             others = self._servers.find_other_settings(own, deadline_s=_LOOK_S)
-            found["settings"] = f"{_names(others)} other than elsewhere" if others else ""
+            names = ", ".join(other.name for other in others)
+            found["settings"] = f"{names} other than elsewhere" if names else ""
         return found
 
     def _compare_clocks(self, began: datetime, at: datetime) -> None:
@@ -216,10 +217,6 @@ def _own(settings: Settings, names: Sequence[str]) -> dict[str, str]:
     """The values of settings as JSON, by name; the order in which journals are named is none."""
     found = {name: render_setting(attrgetter(name)(settings)) for name in names}
     return {x: json.dumps(sorted(y) if isinstance(y, list) else y) for x, y in found.items()}
-
-
-def _names(others: Sequence[OtherSetting]) -> str:
-    return ", ".join(other.name for other in others)
 
 
 def _place(settings: Settings) -> str:
