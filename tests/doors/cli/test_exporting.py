@@ -333,6 +333,7 @@ def test_another_owner_is_exported_alone(written):
     assert "Water the fern" in ok("memory", "list", "todo", "--user", "ana")
     ok("log", "what is one's own, and older than the import of the next line")
     ok("import", written / "out", "--owner", "bob")
+    assert "Delete 1 entry in memory of 'bob' that were imported" in run("undo").stderr
     assert "removed 1 entry in memory" in ok("undo", "--yes")
     assert "Water the fern" not in ok("memory", "list", "todo", "--user", "bob")
     assert "one's own" in ok("undo", "--yes")

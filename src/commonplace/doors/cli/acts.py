@@ -107,27 +107,25 @@ def noting(app: App, journal: str) -> Iterator[Callable[[Mapping[str, str]], Non
 
 
 @contextmanager
-def noting_import(
-    app: App, journal: str, *, settings: Settings | None = None
-) -> Iterator[ImportRecord]:
+def noting_import(app: App, journal: str, *, own: Settings | None = None) -> Iterator[ImportRecord]:
     """Note an import, whose record says what it adds; one that adds nothing is not noted.
 
-    settings: Of who imports, and takes it back, where the app is another owner's.
+    own: The settings of who imports, and takes it back, where the app is another owner's.
     """
-    record, settings = app.import_records().new(), settings or app.settings
-    owner = "" if settings.owner == app.settings.owner else app.settings.owner
+    record, own = app.import_records().new(), own or app.settings
+    owner = "" if own.owner == app.settings.owner else app.settings.owner
     made = ImportMade(**_here(app, journal), record=record.id, owner=owner)
     with ExitStack() as stack:
         with suppress(CommonplaceError):  # where nothing can be noted it is imported all the same
             stack.enter_context(record.held())
-        _note(settings, None, made)
+        _note(own, None, made)
         try:
             yield record
         finally:
             if record.is_empty:
                 with suppress(CommonplaceError):
                     record.remove()
-                _note(settings, made, None)
+                _note(own, made, None)
 
 
 def note_written(app: App, ref: str, version: str) -> None:

@@ -80,7 +80,7 @@ def import_export(path: Path, owner: str | None, as_json: bool, *, dry_run: bool
             done = app.exporting().take(
                 path,
                 writes=not dry_run,
-                recording=noting_import(app, "", settings=settings()),
+                recording=noting_import(app, "", own=settings()),
                 progress=progress,
             )
         if not dry_run:

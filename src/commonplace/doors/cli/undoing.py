@@ -244,7 +244,8 @@ def _import_undone(app: App, settings: Settings, act: ImportMade, *, yes: bool) 
             hint=_NEXT,
         )
     if left.entries:
-        names = f"{counted_shares(left.source, left.shares)} that were imported"
+        whose = f" of {act.owner!r}" if act.owner else ""
+        names = f"{counted_shares(left.source, left.shares)}{whose} that were imported"
         confirm(f"Delete {names} ({source_title(left.source)}) for good?", yes=yes)
     with show_counting("Taking back entries") as progress:
         done = taking.take_back(progress, most=left.entries)
