@@ -46,7 +46,7 @@ _UNWEIGHED = replace(numbers.WEIGHING, side=0)
 _OTHER_LANGUAGE = (
     "The question is not in English, and its meaning is read by {name}, which knows English alone:"
     " `commonplace model use use-multilingual-v3` finds in sixteen languages, once"
-    " `commonplace model fetch use-multilingual-v3` has brought it (33 MB);"
+    " `commonplace model fetch use-multilingual-v3` has brought it (32 MB);"
     " multilingual-e5-small likewise in a hundred (487 MB)."
 )
 
