@@ -1,8 +1,8 @@
 """Makes the graph of the Universal Sentence Encoder: ONNX operations over the arrays of its `.npz`.
 
 Writes `src/commonplace/inference/encoder/use-multilingual-v3.onnx`, which holds no weights: each
-initialiser bears the name of an array, which the reader hands over. It reads the arrays' shapes
-alone. The same shapes give the same bytes.
+initialiser bears the name of an array, which the reader hands over. Of the arrays it takes their
+shapes, and one number, the epsilon of the normalisations. The same of these give the same bytes.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from tests.inference.encoder.small_models import PREFIXED, small_weights, write_
 from commonplace.core.errors import Invalid
 from commonplace.inference.encoder.encoder import load_encoder
 from commonplace.inference.encoder.profiles import WeightFile
-from commonplace.inference.encoder.protobuf import encoded
+from commonplace.inference.encoder.protobuf import render_varint
 from commonplace.inference.encoder.sentencepiece import read_tokenizer
 from commonplace.inference.encoder.tokens import Tokens
 
@@ -20,7 +20,7 @@ PIECES |= {"▁schläft": -6.0, "猫": -4.0, "が": -4.0, "寝": -4.5, "a": -7.0
 
 
 def a_field(number: int, value: bytes) -> bytes:
-    return encoded(number << 3 | 2) + encoded(len(value)) + value
+    return render_varint(number << 3 | 2) + render_varint(len(value)) + value
 
 
 def a_model(pieces=PIECES) -> bytes:

@@ -52,7 +52,7 @@ def test_the_shipped_graph_holds_no_weights():
 
 @pytest.mark.long
 def test_the_shipped_graph_is_what_the_script_makes(weights):
-    """Nobody edits the graph by hand: the script gives the same bytes from the arrays' shapes."""
+    """Nobody edits the graph by hand: the script gives the same bytes from the published arrays."""
     spec = importlib.util.spec_from_file_location("made", ROOT / "scripts/make_use_graph.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)

@@ -18,7 +18,7 @@ import numpy as np
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.inference.encoder.arrays import SUFFIX as ARRAYS
 from commonplace.inference.encoder.arrays import read_arrays
-from commonplace.inference.encoder.protobuf import encoded, fields, varint
+from commonplace.inference.encoder.protobuf import fields, parse_varint, render_varint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -241,12 +241,12 @@ def _replaced(message: bytes, path: tuple[int, ...], before: bytes, after: bytes
     for field in fields(message):
         if field.nested and field.number == path[0]:
             inner = _replaced(message[field.start : field.end], path[1:], before, after)
-            key, _ = varint(message, field.begins)
-            out += encoded(key) + encoded(len(inner)) + inner
+            key, _ = parse_varint(message, field.begins)
+            out += render_varint(key) + render_varint(len(inner)) + inner
         else:
             out += message[field.begins : field.end]
     return bytes(out)
 
 
 def _entry(key: bytes, value: bytes) -> bytes:
-    return b"\x0a" + encoded(len(key)) + key + b"\x12" + encoded(len(value)) + value
+    return b"\x0a" + render_varint(len(key)) + key + b"\x12" + render_varint(len(value)) + value

@@ -31,25 +31,25 @@ def fields(message: bytes) -> Iterator[Field]:
     at = 0
     while at < len(message):
         begins = at
-        key, at = varint(message, at)
+        key, at = parse_varint(message, at)
         nested = False
         start = at
         match key & 7:
             case 0:
-                _, at = varint(message, at)
+                _, at = parse_varint(message, at)
             case 1:
                 at += 8
             case 5:
                 at += 4
             case _:
-                length, start = varint(message, at)
+                length, start = parse_varint(message, at)
                 at, nested = start + length, True
         if at > len(message):
             raise IndexError(at)
         yield Field(key >> 3, nested, begins, start, at)
 
 
-def varint(message: bytes, at: int) -> tuple[int, int]:
+def parse_varint(message: bytes, at: int) -> tuple[int, int]:
     """The number that begins there, and where it ends. Raises IndexError where it does not."""
     number = shift = 0
     while True:
@@ -61,7 +61,7 @@ def varint(message: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def encoded(number: int) -> bytes:
+def render_varint(number: int) -> bytes:
     """A number as a varint."""
     out = bytearray()
     while number >= _MORE:

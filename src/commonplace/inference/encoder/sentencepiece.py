@@ -60,7 +60,7 @@ def _parts(content: bytes) -> tuple[list[tuple[str, float]], bytes]:
             for each in fields(normalizer):
                 if each.number == _CHARACTER_MAP:
                     character_map = normalizer[each.start : each.end]
-    if character_map is None:  # it stands last: the file was cut
+    if character_map is None:  # it stands behind the tokens: the file was cut
         raise KeyError(_NORMALIZER)
     return tokens, character_map
 
