@@ -14,7 +14,7 @@ from commonplace.core.text import opening
 from commonplace.core.values import Asked, Filter, Put
 from commonplace.search import policy
 from commonplace.search.chains import newest_of
-from commonplace.search.proposed import FOR_MODELS
+from commonplace.search.proposed import BEGINNING, FOR_MODELS
 from commonplace.search.statements import read_statement, speaks_of_same
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def proposal(former: Doc) -> str:
     """The line that names, to the writer of a new entry, the one whose place it may take."""
     said = visible_line(opening(former.own_text, _SHOWN))
     when = former.dated or render_date(former.at.date())
-    return f'May replace {former.ref}: "{said}" of {when}{FOR_MODELS}'
+    return f'{BEGINNING}{former.ref}: "{said}" of {when}{FOR_MODELS}'
 
 
 def _likeliest(
