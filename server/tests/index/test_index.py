@@ -498,6 +498,19 @@ def check_packed(database, owner):
     assert {*packed.docs.tolist()} <= docs - {doc for (doc,) in in_rows}
 
 
+def test_what_a_former_version_left_in_blocks_goes_with_the_next_packing(opened, database):
+    """It edits and deletes rows alone; the words of both stay in blocks until then."""
+    mine = opened(pack_sizes=SMALL).of_owner("me")
+    mine.apply([Put(a_doc("n:1", "harbour")), Put(a_doc("n:2", "storm", minutes=1))])
+    mine.pack()
+    database.run("DELETE FROM wb_docs WHERE ref = 'n:1'")
+    database.run("INSERT INTO wb_words SELECT user_id, 'sea', id, 1, 0 FROM wb_docs")
+    mine.pack()
+    blocks = database.rows("SELECT is_alone, term, doc, data FROM wb_packed")
+    assert [*postings_in(Block(*row) for row in blocks).terms] == ["sea"]
+    check_packed(database, "me")
+
+
 def a_crowd(index, owner, count, *, dimensions=64):
     """A user with so many docs, and vectors of clusters."""
     mine = index.of_owner(owner)

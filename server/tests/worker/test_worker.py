@@ -248,6 +248,21 @@ class TestPacking:
         assert [hit.ref for hit in mine.search("harbour 7 gate").hits[:1]] == [before[0].ref]
         assert len(mine.search("lantern", limit=50).hits) == 20
 
+    def test_one_user_who_cannot_be_packed_is_in_nobody_s_way(self, world, worker_with, caplog):
+        """It is logged as what it is: nothing waits to be filed."""
+        for user in ("ann", "bob"):
+            mine = world.open(user)
+            for number in range(16):
+                mine.save_todo(f"harbour {number}")
+        world.database.run("ALTER TABLE wb_packed ADD CONSTRAINT c CHECK (user_id <> 'ann')")
+        world.database.run(PACKING_IS_DUE)
+        worker_with(HashingEncoder()).run_once()
+        assert world.database.rows("SELECT DISTINCT user_id FROM wb_packed") == [("bob",)]
+        assert world.database.rows("SELECT DISTINCT user_id FROM wb_words") == [("ann",)]
+        assert len(world.open("ann").search("harbour", limit=50).hits) == 16
+        assert "The index of a user cannot be packed yet" in caplog.text
+        assert "cannot be filed" not in caplog.text
+
 
 @contextmanager
 def opened_by_a_search(world):

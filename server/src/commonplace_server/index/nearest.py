@@ -69,9 +69,8 @@ def _maintained(conn: Connection, indexed_from: int, dropped_below: int) -> list
         # Row level security lets the role see no sizes: to it, every index is one too many.
         return [f"Kept {len(there):,} indexes of the nearest: this role sees no vectors at all."]
     kept = {index_name(x.user, x.model) for x in sized if x.chunks >= dropped_below}
-    done = []
     # One that was broken off in the making is made again.
-    done += [_drop(conn, name) for name, is_whole in there.items() if name in kept and not is_whole]
+    done = [_drop(conn, name) for name, is_whole in there.items() if name in kept and not is_whole]
     for each in sized:
         name = index_name(each.user, each.model)
         if each.chunks >= indexed_from and not there.get(name, False):

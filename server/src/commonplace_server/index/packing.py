@@ -35,10 +35,10 @@ class PackSizes(Struct, frozen=True, kw_only=True):
     """What is packed together.
 
     Args:
-        least: Docs that are worth it.
-        share: Of a segment's docs, one in so many is: its blocks are written again each time.
-        segment: Docs of a segment, of which twice as many are halved; as many are packed in one
-            transaction, for which whoever changes docs of the same user waits.
+        least: No fewer docs are packed.
+        share: Nor fewer than one in so many of a segment's, all of whose blocks are written again.
+        segment: Docs of a segment; one of more than twice as many is divided. So many are packed in
+            one transaction, for which other changes of the same user's docs wait.
     """
 
     least: int = 16

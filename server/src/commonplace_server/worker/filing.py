@@ -144,7 +144,7 @@ class LeasedRecords:
 
     def pack(self, owner: str) -> None:
         """Make the index of a user smaller. Raises: Unavailable where the database is away."""
-        with _waiting_where_it_fails():
+        with _waiting_where_it_fails("The index of a user cannot be packed yet"):
             self._index_of(owner).pack()
 
     def drop_previous(self, identity: str, owner: str) -> bool:
@@ -211,14 +211,16 @@ class LeasedRecords:
 
 
 @contextmanager
-def _waiting_where_it_fails() -> Iterator[None]:
+def _waiting_where_it_fails(
+    failed: str = "What waits of a user cannot be filed yet",
+) -> Iterator[None]:
     """What fails for one user alone is logged, and waits."""
     try:
         yield
     except Lost:
         raise
     except CommonplaceError as exc:
-        _log.warning("What waits of a user cannot be filed yet: %s", exc)
+        _log.warning("%s: %s", failed, exc)
 
 
 def _owner_of_line(noted: OutboxLine) -> str:
