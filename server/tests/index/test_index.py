@@ -511,6 +511,18 @@ def test_what_a_former_version_left_in_blocks_goes_with_the_next_packing(opened,
     check_packed(database, "me")
 
 
+def test_words_of_lost_docs_leave_every_segment_of_their_second(opened, database):
+    """Of many entries of one second some segments begin and end in it."""
+    mine = opened(pack_sizes=SMALL).of_owner("me")
+    mine.apply([Put(a_doc(f"n:{n}", "harbour")) for n in range(12)])
+    mine.pack()
+    assert len(database.rows("SELECT DISTINCT low FROM wb_packed")) > 2
+    database.run("DELETE FROM wb_docs")
+    lost = [Put(a_doc("n:1", "storm"))]
+    mine.apply_current(lost, lambda _: lambda: [True], lost=frozenset({"n:1"}))
+    assert database.rows("SELECT 1 FROM wb_packed") == []
+
+
 def a_crowd(index, owner, count, *, dimensions=64):
     """A user with so many docs, and vectors of clusters."""
     mine = index.of_owner(owner)

@@ -81,8 +81,9 @@ def drop_stray_packed(
     for low, high in spans:
         ((sent,),) = tx.query("list_ids", low=low, high=high).fetchall()
         there = numbers(sent, 1)[0]
-        lows = {_segment_of(packed, low), _segment_of(packed, high - 1)}
-        _drop(tx, lows, _strays(low, high, there), None)
+        # Where many entries came at once some segments lie wholly inside a second.
+        segments = packed[bisect_right(packed, low) - 1 : bisect_right(packed, high - 1)]
+        _drop(tx, segments, _strays(low, high, there), None)
 
 
 def _strays(low: int, high: int, there: Ids) -> Callable[[Ids], Mask]:
