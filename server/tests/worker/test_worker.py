@@ -6,7 +6,6 @@ import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from itertools import product
 
 import psycopg
@@ -26,7 +25,7 @@ from commonplace_server.records.upkeep import MemoryUpkeep
 from commonplace_server.wiring.memories import open_worker
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.worker import numbers
-from commonplace_server.worker.changes import JournalChanges, changes_now
+from commonplace_server.worker.changes import JournalChanges
 from commonplace_server.worker.filing import LeasedRecords
 from commonplace_server.worker.word_filing import WordFiling
 from commonplace_server.worker.worker import MemoryWorker
@@ -401,7 +400,7 @@ class TestFiling:
             with opened_by_a_search(world) as (store, index):
 
                 def read(noted):
-                    found = changes_now(store, noted)
+                    found = JournalChanges(records=store, others={})(noted)
                     others_do()
                     return found
 
@@ -593,7 +592,7 @@ def test_few_records_are_read_at_a_time(world, pool, parts, monkeypatch, by_sear
 
     if by_search:
         with opened_by_a_search(world) as (store, index):
-            read = partial(changes_now, counting(store))
+            read = JournalChanges(records=counting(store), others={})
             filing = WordFiling(index=index, store=store, read=read, are_current=check_unchanged)
             while filing.refresh(0.0):
                 pass

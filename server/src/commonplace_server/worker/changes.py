@@ -67,7 +67,7 @@ class JournalChanges:
     def ask(self, noted: Sequence[OutboxLine]) -> Callable[[], list[Change]]:
         """Ask for records at once, and read the other journals after; see `ReadsChanges`."""
         records = [each for each in noted if each.kind not in self._others]
-        changes_of = ask_changes_now(self._records, records) if records else list
+        changes_of = _ask_changes_now(self._records, records) if records else list
         return lambda: self._read(noted, iter(changes_of()))
 
     def _read(self, noted: Sequence[OutboxLine], records: Iterator[Change]) -> list[Change]:
@@ -86,15 +86,10 @@ def _change_of(line: OutboxLine, docs: Mapping[str, Doc]) -> Change:
     return Drop(f"{line.kind}:{line.ref_id}") if doc is None else Put(doc)
 
 
-def changes_now(records: ReadsRecords, noted: Sequence[OutboxLine]) -> list[Change]:
-    """What the index is to hold of memory's lines, as its records are now. Raises: Unavailable."""
-    return ask_changes_now(records, noted)()
-
-
-def ask_changes_now(
+def _ask_changes_now(
     records: ReadsRecords, noted: Sequence[OutboxLine]
 ) -> Callable[[], list[Change]]:
-    """The same in two steps; see `ReadsChanges`. Raises: Unavailable."""
+    """Ask for memory's lines; the function returned says what the index is to hold of each."""
     read = records.ask_records(noted)
     return lambda: [
         change_now(each.kind, each.ref_id, record)
