@@ -150,11 +150,13 @@ def pack_some(tx: OwnerTransaction, after: int, sizes: PackSizes) -> int | None:
     asked = {"low": max(low, after), "high": high, "most": MOST_OF_A_WORD, "limit": sizes.segment}
     fresh = _postings_of(tx.query("list_unpacked", **asked).fetchall())
     docs = np.unique(fresh.docs)
-    ((sent,),) = tx.query("list_ids", low=low, high=high).fetchall()
-    there = numbers(sent, 1)[0]
     full = len(docs) == sizes.segment
     following = int(docs[-1]) + 1 if full else high if high < LAST else None
-    if not full and len(docs) < max(sizes.least, len(there) // sizes.share):
+    if len(docs) < sizes.least:
+        return following  # as of most users each day, of whom no more is read
+    ((sent,),) = tx.query("list_ids", low=low, high=high).fetchall()
+    there = numbers(sent, 1)[0]
+    if not full and len(docs) < len(there) // sizes.share:
         return following
     held = postings_in(x.block for x in _find(tx, [low] if packed else []))
     # Of what was lost no word is kept; of a doc that is there again, those that it has now.
