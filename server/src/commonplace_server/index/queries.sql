@@ -64,11 +64,11 @@ DELETE FROM wb_words WHERE user_id = %(user)s AND doc = ANY (%(ids)s::bigint[]);
 
 -- name: find_packed
 -- The blocks of some segments, or those of them in which some docs may stand: the number of a doc is looked for without its
--- first two bytes, which are alike for all.
+-- first three bytes, which many have alike: where the first is found the rest is compared, 0.3 ms of 1.7 in a full segment.
 SELECT p.low, p.is_alone, p.term, p.doc, p.data FROM wb_packed AS p
 WHERE p.user_id = %(user)s AND p.low = ANY (%(lows)s::bigint[]) AND (%(all)s OR EXISTS (
     SELECT FROM unnest(%(ids)s::bigint[]) AS a (id)
-    WHERE position(substr(int8send(a.id), 3) IN p.data) > 0
+    WHERE position(substr(int8send(a.id), 4) IN p.data) > 0
 ));
 
 -- name: drop_packed
