@@ -62,7 +62,7 @@ def pooled():
         pool.close()
 
 
-SMALL = PackSizes(least=1, share=1_000, segment=3)
+SMALL = PackSizes(least=1, share=1_000, segment=3, at_once=3)
 
 
 class Packing:

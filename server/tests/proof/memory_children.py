@@ -171,7 +171,8 @@ def work(asked):
     numbers.ROLLING_REST_S = 0.01
     numbers.PACKING_POLL_S, numbers.PACK_EVERY_S = 0.05, 0.0
     open_index = PostgresIndex.__init__
-    PostgresIndex.__init__ = partialmethod(open_index, pack_sizes=PackSizes(least=1, segment=3))
+    sizes = PackSizes(least=1, segment=3, at_once=3)
+    PostgresIndex.__init__ = partialmethod(open_index, pack_sizes=sizes)
     shared = ProcessContext(_settings(asked), encoder=ReadySlot(SlowEncoder()))
     with open_worker(shared) as worker:
         worker.run(threading.Event())

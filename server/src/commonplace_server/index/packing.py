@@ -37,13 +37,15 @@ class PackSizes(Struct, frozen=True, kw_only=True):
     Args:
         least: No fewer docs are packed.
         share: Nor fewer than one in so many of a segment's, all of whose blocks are written again.
-        segment: Docs of a segment; one of more than twice as many is divided. So many are packed in
-            one transaction, for which other changes of the same user's docs wait.
+        segment: Docs of a segment; one of more than twice as many is divided.
+        at_once: Docs that are packed in one transaction, for which other changes of the same user's
+            docs wait, and which is to end within its deadline where texts are long.
     """
 
     least: int = 16
     share: int = 16
     segment: int = 4_096
+    at_once: int = 1_024
 
 
 SIZES = PackSizes()
@@ -147,10 +149,10 @@ def pack_some(tx: OwnerTransaction, after: int, sizes: PackSizes) -> int | None:
     segments = packed or [FIRST]
     place = bisect_right(segments, after) - 1
     low, high = segments[place], [*segments, LAST][place + 1]
-    asked = {"low": max(low, after), "high": high, "most": MOST_OF_A_WORD, "limit": sizes.segment}
+    asked = {"low": max(low, after), "high": high, "most": MOST_OF_A_WORD, "limit": sizes.at_once}
     fresh = _postings_of(tx.query("list_unpacked", **asked).fetchall())
     docs = np.unique(fresh.docs)
-    full = len(docs) == sizes.segment
+    full = len(docs) == sizes.at_once
     following = int(docs[-1]) + 1 if full else high if high < LAST else None
     if len(docs) < sizes.least:
         return following  # as of most users each day, of whom no more is read
