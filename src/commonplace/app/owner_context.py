@@ -257,9 +257,8 @@ class OwnerContext(ABC):
     def moving(self, *folders: Path) -> Iterator[None]:
         """Hold what keeps two processes of one home from moving this owner's folders at once.
 
-        Who comes second finds them moved: a folder that leaves while its entries are read would
-        be missed. Nothing is held where none is there any more: an import holds the same lock for
-        as long as it takes. Raises: Unavailable where another process holds it for long.
+        Who comes second finds them moved, and misses none that left while it read. Nothing is held
+        where none is there: an import has the lock for long. Raises: Unavailable where it is held.
         """
         with ExitStack() as held:
             if any(map(may_exist, folders)):

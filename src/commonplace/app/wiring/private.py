@@ -81,9 +81,8 @@ class PrivateWiring:
     def _shared_store(self) -> SharedThoughts:
         from commonplace.journals.private.shared import move_notes
 
-        context = self._context
+        context, files = self._context, self.files
         store = shared_of(context.shared).private_of(context.settings.owner, context.clock)
-        files = self.files
         with context.moving(files.roots[0].path, context.reach / NOTES, files.keys.folder):
             move_notes(files, store, unfile=context.drop_from_index)
         return store
