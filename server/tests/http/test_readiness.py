@@ -37,7 +37,9 @@ def readiness(**given):
 
 def test_a_server_that_serves_is_alive_and_ready():
     """In a few words, each for one thing."""
-    server = readiness(find_database=lambda: {"database": "", "migrations": "", "home": ""})
+    server = readiness(
+        find_database=lambda: {"database": "", "writes": "", "migrations": "", "home": ""}
+    )
     assert server.answer("/healthz") == (200, {"status": "ok"})
     assert server.answer("/readyz") == (
         200,
@@ -45,6 +47,7 @@ def test_a_server_that_serves_is_alive_and_ready():
             "status": "ready",
             "tokens": "ok",
             "database": "ok",
+            "writes": "ok",
             "migrations": "ok",
             "home": "ok",
             "encoder": "loaded",
@@ -148,10 +151,10 @@ def asked(server, path="/readyz"):
     return answer.status_code, answer.json()
 
 
-def database_of(server):
-    """The status of an answer, and what it says of the database."""
+def writes_of(server):
+    """The status of an answer, what it says of writes, and of the tokens, which are only read."""
     status, facts = asked(server)
-    return status, facts["database"]
+    return status, facts["writes"], facts["tokens"]
 
 
 def test_a_real_server_says_what_it_waits_for(words_only, database, monkeypatch):
@@ -167,6 +170,7 @@ def test_a_real_server_says_what_it_waits_for(words_only, database, monkeypatch)
             "status": "ready",
             "tokens": "ok",
             "database": "ok",
+            "writes": "ok",
             "migrations": "ok",
             "home": "ok",
             "settings": "ok",
@@ -177,15 +181,15 @@ def test_a_real_server_says_what_it_waits_for(words_only, database, monkeypatch)
         assert asked(server)[0] == 200  # all others have it too
         # As where a standby answers in the primary's place, until the primary is found again.
         for change, found in (
-            ("SET default_transaction_read_only = on", (503, "cannot be written")),
-            ("RESET default_transaction_read_only", (200, "ok")),
+            ("SET default_transaction_read_only = on", (503, "refused", "ok")),
+            ("RESET default_transaction_read_only", (200, "ok", "ok")),
         ):
             admin.execute(f"ALTER DATABASE {admin.info.dbname} {change}")
             admin.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
-            until(lambda found=found: database_of(server) == found, f"{found} to be said")
+            until(lambda found=found: writes_of(server) == found, f"{found} to be said")
         # Another version migrates while this one serves.
         admin.execute("UPDATE applied_migrations SET number = number + 100 WHERE series = 'index'")
         admin.execute("UPDATE cp_served_home SET home = gen_random_uuid(), place = '/srv/other'")

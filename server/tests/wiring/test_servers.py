@@ -33,8 +33,8 @@ STANDBY = "-c default_transaction_read_only=on"
 def test_who_only_reads_is_fit_for_a_standby(look):
     """And who writes is not: of several servers another may have found the primary."""
     assert set(look().values()) == {""}
-    assert look(options=STANDBY)["database"] == "cannot be written"
-    assert look(options=STANDBY, read_only="true")["database"] == ""
+    assert look(options=STANDBY)["writes"] == "refused"
+    assert look(options=STANDBY, read_only="true")["writes"] == ""
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(600, "ahead of"), (-600, "behind"), (5, "")])

@@ -174,7 +174,7 @@ def make_server(
     server: Server[Any] = Server(
         **offer.lists["server"],
         instructions=offer.lists["instructions"],
-        # Else the SDK lists all tools at each call, a sixth to a third of the server's own time.
+        # Else the SDK lists all tools at each call, an eighth to a third of the server's own time.
         get_tool_input_schema=schemas.get,
         on_list_tools=handlers.tools,
         on_list_resources=handlers.resources,

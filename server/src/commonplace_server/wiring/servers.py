@@ -168,7 +168,7 @@ class DatabaseLook:
         self._compare_clocks(began, state.at)
         # One that offers no writes may ask a standby.
         is_unfit = state.is_read_only and not self._settings.read_only
-        found = {"database": "cannot be written" if is_unfit else "", "migrations": ""}
+        found = {"database": "", "writes": "refused" if is_unfit else "", "migrations": ""}
         if self._serves_home:
             own_id, _ = _read(self._settings.home / FILE)
             is_ours = state.served is None or state.served.id == own_id
