@@ -20,7 +20,7 @@ from commonplace.index.scoring.doc_order import updated_table
 from commonplace.index.scoring.doc_table import COLUMNS, doc_table_of
 from commonplace.index.sqlite.docs import SECOND_BITS, Facet, plain
 from commonplace_server.index.docs import terms_of
-from commonplace_server.index.packed import FIRST, LAST, IdSpan, Sent
+from commonplace_server.index.packed import ALL_TIME, FIRST, LAST, IdSpan, Sent
 from commonplace_server.index.transaction import Longs, numbers
 from commonplace_server.postgres.text_lists import Texts
 
@@ -230,6 +230,6 @@ def _tagged(tx: OwnerTransaction, table: DocTable, where: Filter) -> Iterator[Ma
 def _bearing(tx: OwnerTransaction, tags: Sequence[str]) -> Ids:
     """The docs that bear any of these tags."""
     terms = terms_of(tags)
-    answer = tx.query("list_postings", terms=Texts(terms), low=FIRST, high=LAST)
-    docs: Ids = Sent.of(answer).listed(terms, IdSpan(FIRST, LAST))[1]
+    answer = tx.query("list_postings", terms=Texts(terms), **ALL_TIME._asdict())
+    docs: Ids = Sent.of(answer).listed(terms, ALL_TIME)[1]
     return docs

@@ -45,7 +45,7 @@ from commonplace_server.index.doc_cache import (
 from commonplace_server.index.docs import apply_changes, ask_changes, terms_of
 from commonplace_server.index.meaning import Vectors, nearness
 from commonplace_server.index.nearest import INDEXED_FROM, index_name
-from commonplace_server.index.packed import FIRST, LAST, IdSpan, Sent
+from commonplace_server.index.packed import ALL_TIME, FIRST, Sent
 from commonplace_server.index.packing import SIZES, PackSizes, pack_some
 from commonplace_server.index.transaction import Longs, OwnerTransaction
 from commonplace_server.index.vector_cache import CACHED_CHUNKS, VectorCache, read_vectors
@@ -380,10 +380,9 @@ class PostgresOwnerIndex:
         """The links of the chains that refs begin; see `FollowsChains`. Raises: Unavailable."""
         (term,) = terms_of([superseding_tag("")])
         end = prefix_end(term)
-        all_time = IdSpan(FIRST, LAST)
         with self._reading() as tx:
-            answer = tx.query("list_prefix_postings", term=term, end=end, **all_time._asdict())
-            docs = Sent.of(answer).listed([term], all_time, end)[1]
+            answer = tx.query("list_prefix_postings", term=term, end=end, **ALL_TIME._asdict())
+            docs = Sent.of(answer).listed([term], ALL_TIME, end)[1]
             rows = tx.query(
                 "list_links",
                 lead=superseding_tag(""),

@@ -193,7 +193,7 @@ def _found_in(sent: bytes | None, terms: Sequence[str], end: str | None = None) 
     Args:
         sent: What the queries give as `blocks`: for each the number of the word it was found for.
         terms: The words that were asked for, which are numbered from 1.
-        end: Where words are asked for by how they begin, the least text above all that do.
+        end: See `Sent.listed`.
     """
     parts = [np.empty((4, 0), dtype=np.int64)]
     for number, block in _blocks_sent(sent or b"", terms):
@@ -236,7 +236,10 @@ class IdSpan(NamedTuple):
     @property
     def all_time(self) -> bool:
         """Whether neither bound cuts anything off."""
-        return self == (FIRST, LAST)
+        return self == ALL_TIME
+
+
+ALL_TIME = IdSpan(FIRST, LAST)
 
 
 class Sent(NamedTuple):
@@ -256,7 +259,7 @@ class Sent(NamedTuple):
         Args:
             terms: Those that were asked for, as they were.
             span: The ids that were asked for; a block holds others as well.
-            end: See `_found_in`.
+            end: Where words are asked for by how they begin, the least text above all that do.
         """
         rows = numbers(self.rows, 4)
         return (

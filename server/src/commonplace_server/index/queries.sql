@@ -357,19 +357,9 @@ ON CONFLICT (user_id, model_tag) DO UPDATE SET
 -- How far the docs are, and of a model what `read_changes` gives: most often nothing came since. With
 -- it, where some words stand in a span of time, and how often in text and in date: one statement
 -- costs the server half of what two do. A server that was started since, to which not all may have
--- come that another had, gives the docs another name: no change number of before counts. The span is
--- asked of word and doc together: a plan for a user of whom nothing is known may else read all docs'
--- words for each. At the end the blocks of packed words, as `list_postings` gives them.
+-- come that another had, gives the docs another name: no change number of before counts.
 SELECT i.name::text || pg_postmaster_start_time(), i.change, m.dimensions, m.chunks, m.change, (
-    SELECT string_agg(
-        int8send(a.number) || int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea
-    )
-    FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS a (term, number)
-    CROSS JOIN LATERAL (
-        SELECT doc, body, dated FROM wb_words
-        WHERE user_id = %(user)s AND term = a.term
-            AND (term, doc) >= (a.term, %(low)s) AND (term, doc) < (a.term, %(high)s) OFFSET 0
-    ) AS w
+    {rows}
 ), (
     {blocks}
 )
@@ -412,6 +402,19 @@ WHERE i.user_id = %(user)s;
 -- What decides among some docs of one instant.
 SELECT id, turn, ref FROM wb_docs WHERE user_id = %(user)s AND id = ANY (%(ids)s::bigint[]);
 
+-- name: rows
+-- Within other queries, the rows of some words in a span of time. The span is asked of word and doc together: a plan for
+-- a user of whom nothing is known may else read all docs' words for each.
+SELECT string_agg(
+    int8send(a.number) || int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea
+)
+FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS a (term, number)
+CROSS JOIN LATERAL (
+    SELECT doc, body, dated FROM wb_words
+    WHERE user_id = %(user)s AND term = a.term
+        AND (term, doc) >= (a.term, %(low)s) AND (term, doc) < (a.term, %(high)s) OFFSET 0
+) AS w;
+
 -- name: blocks
 -- Within other queries, the blocks that hold the packed ones of some words in a span of time: of each segment of that time
 -- the one in which a word lies with others, and those that it has for itself, whose number is sent below 0.
@@ -434,15 +437,7 @@ WHERE s.low < %(high)s AND (s.next IS NULL OR s.next > %(low)s);
 -- name: list_postings
 -- Where some words stand in a span of time, and how often in text and in date; and of those that are packed the blocks.
 SELECT (
-    SELECT string_agg(
-        int8send(a.number) || int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea
-    )
-    FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS a (term, number)
-    CROSS JOIN LATERAL (
-        SELECT doc, body, dated FROM wb_words
-        WHERE user_id = %(user)s AND term = a.term
-            AND (term, doc) >= (a.term, %(low)s) AND (term, doc) < (a.term, %(high)s) OFFSET 0
-    ) AS w
+    {rows}
 ), (
     {blocks}
 )

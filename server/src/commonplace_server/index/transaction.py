@@ -28,12 +28,21 @@ if TYPE_CHECKING:
     from commonplace_server.postgres.database import Connection
 
 
+_PARTS = ("rows", "blocks")
+"""Queries that stand within others, which have their names in braces."""
+
+
 @cache
 def statements() -> Mapping[str, sql.SQL]:
     """The queries of the index, as the driver takes them."""
     found = read_queries("commonplace_server.index", "queries.sql")
-    blocks = found["blocks"].rstrip(";")
-    return {name: statement(text.replace("{blocks}", blocks)) for name, text in found.items()}
+
+    def whole(text: str) -> str:
+        for name in _PARTS:
+            text = text.replace(f"{{{name}}}", found[name])
+        return text
+
+    return {name: statement(whole(text)) for name, text in found.items()}
 
 
 class OwnerTransaction:
