@@ -8,8 +8,8 @@ from tests.cases import cases
 from tests.sampled import sampled
 
 from commonplace.core.ports import FindsTexts
+from commonplace.core.text import storable
 from commonplace.core.values import Put
-from commonplace.index.sqlite.docs import plain
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.verbs.forgetting.shingles import shingles_in, shingles_of
 from commonplace_testing import a_doc
@@ -100,7 +100,7 @@ def check_quoted(index, quoted, author):
     assert says <= stored.keys()
     # A database holds no NUL, and another sign in its place.
     assert all(
-        any(all(plain(x) in plain(said) for x in s.phrase.parts) for s in shingles)
+        any(all(storable(x) in storable(said) for x in s.phrase.parts) for s in shingles)
         for said in stored.values()
     )
 

@@ -15,10 +15,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from commonplace.core.clock import micros
-from commonplace.core.text import fold_name
+from commonplace.core.text import fold_name, storable
 from commonplace.index.scoring.doc_order import updated_table
 from commonplace.index.scoring.doc_table import COLUMNS, doc_table_of
-from commonplace.index.sqlite.docs import SECOND_BITS, Facet, plain
+from commonplace.index.sqlite.docs import SECOND_BITS, Facet
 from commonplace_server.index.docs import terms_of
 from commonplace_server.index.packed import ALL_TIME, FIRST, LAST, IdSpan, Sent
 from commonplace_server.index.transaction import Longs, numbers
@@ -205,12 +205,12 @@ def _lets_in(where: Filter, facet: Facet) -> bool:
 
 
 def _is_among(name: str, wanted: Sequence[str]) -> bool:
-    return not wanted or name in {plain(each) for each in wanted}
+    return not wanted or name in {storable(each) for each in wanted}
 
 
 def _has_heading(facet: Facet, wanted: Sequence[str]) -> bool:
-    held = [plain(fold_name(heading)) for heading in facet.headings]
-    return any(plain(fold_name(part)) in heading for part in wanted for heading in held)
+    held = [storable(fold_name(heading)) for heading in facet.headings]
+    return any(storable(fold_name(part)) in heading for part in wanted for heading in held)
 
 
 def _tagged(tx: OwnerTransaction, table: DocTable, where: Filter) -> Iterator[Mask]:
@@ -222,7 +222,7 @@ def _tagged(tx: OwnerTransaction, table: DocTable, where: Filter) -> Iterator[Ma
     if where.excluded_tags:
         yield ~np.isin(table.ids, _bearing(tx, where.excluded_tags))
     if where.excluded_refs:
-        refs = Texts(plain(ref) for ref in where.excluded_refs)
+        refs = Texts(storable(ref) for ref in where.excluded_refs)
         ((sent,),) = tx.query("list_named", refs=refs).fetchall()
         yield ~np.isin(table.ids, numbers(sent, 1)[0])
 

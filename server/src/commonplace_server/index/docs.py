@@ -14,10 +14,10 @@ from msgspec import Struct, field
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import Invalid
-from commonplace.core.text import count_words, names_time, text_hash
+from commonplace.core.text import count_words, names_time, storable, text_hash
 from commonplace.core.values import Put
 from commonplace.index.scoring.stems import tokens
-from commonplace.index.sqlite.docs import SECOND_BITS, Facet, plain
+from commonplace.index.sqlite.docs import SECOND_BITS, Facet
 from commonplace_server.index.packing import drop_packed, drop_stray_packed
 from commonplace_server.index.transaction import Longs, OwnerTransaction
 from commonplace_server.postgres.text_lists import Texts
@@ -135,7 +135,7 @@ def ask_changes(
     In a pipeline others are asked before it is called, so that filing for many waits once.
     """
     last = {
-        plain(each.doc.ref if isinstance(each, Put) else each.ref): each.doc
+        storable(each.doc.ref if isinstance(each, Put) else each.ref): each.doc
         if isinstance(each, Put)
         else None
         for each in changes
@@ -180,9 +180,9 @@ def _planned(
 
 
 def _put(plan: _Plan, ref: str, doc: Doc, before: _FiledDoc | None) -> None:
-    headings = tuple(plain(heading) for heading in doc.headings)
-    journal, scope = plain(doc.journal), plain(doc.scope)
-    facet = Facet(journal, scope, plain(doc.kind), plain(doc.author), headings)
+    headings = tuple(storable(heading) for heading in doc.headings)
+    journal, scope = storable(doc.journal), storable(doc.scope)
+    facet = Facet(journal, scope, storable(doc.kind), storable(doc.author), headings)
     row = _row_of(ref, doc, facet_id(facet))
     plan.docs += 1
     plan.speaking += not row["blank"]
@@ -320,15 +320,15 @@ def _row_of(ref: str, doc: Doc, facet: int) -> dict[str, Any]:
         "at_us": micros(doc.at),
         "blank": not doc.text.strip(),
         "text_hash": text_hash(doc.said),
-        "stamp": plain(doc.stamp),
-        "tags": [plain(tag) for tag in doc.tags],
-        "text": plain(doc.text),
-        "session": plain(doc.session),
-        "session_id": _hashed(plain(doc.session)) if doc.session else 0,
+        "stamp": storable(doc.stamp),
+        "tags": [storable(tag) for tag in doc.tags],
+        "text": storable(doc.text),
+        "session": storable(doc.session),
+        "session_id": _hashed(storable(doc.session)) if doc.session else 0,
         "length": count_words(doc.text),
         "timed": int(names_time(doc.text)),
-        "dated": plain(doc.dated),
-        "covers": [plain(covered) for covered in doc.covers],
+        "dated": storable(doc.dated),
+        "covers": [storable(covered) for covered in doc.covers],
         "written_us": None if doc.written is None else micros(doc.written),
         "turn": doc.turn,
     }
@@ -362,7 +362,7 @@ def term_of(token: str) -> str:
 
 def terms_of(tags: Iterable[str]) -> list[str]:
     """Tags as the words that stand for them."""
-    return [term_of(TAG_SIGN + plain(tag)) for tag in tags]
+    return [term_of(TAG_SIGN + storable(tag)) for tag in tags]
 
 
 def _words(doc: Doc) -> dict[str, tuple[int, int]]:

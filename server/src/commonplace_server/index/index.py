@@ -17,6 +17,7 @@ from commonplace.core.clock import micros
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.phrase import Phrase
 from commonplace.core.refs import short_number, short_ref
+from commonplace.core.text import storable
 from commonplace.core.values import (
     Candidates,
     Counts,
@@ -31,7 +32,7 @@ from commonplace.core.values import (
 from commonplace.index.scoring.links import links_on_the_way
 from commonplace.index.scoring.score import NO_COSINES, Measured, candidates_of
 from commonplace.index.scoring.vectors import checked_query
-from commonplace.index.sqlite.docs import Facet, doc_of, instant, plain, prefix_end
+from commonplace.index.sqlite.docs import Facet, doc_of, instant, prefix_end
 from commonplace_server.index.doc_cache import (
     NO_DOCS,
     CachedDocs,
@@ -173,9 +174,11 @@ class PostgresOwnerIndex:
                 apply_changes(tx, changes)
             if since is not None:
                 take_back = "drop_mark" if since.mark is None else "take_back_mark"
-                tx.query(take_back, source=plain(source), mark=since.mark and plain(since.mark))
+                tx.query(
+                    take_back, source=storable(source), mark=since.mark and storable(since.mark)
+                )
             if mark is not None:
-                tx.query("keep_mark", source=plain(source), mark=plain(mark))
+                tx.query("keep_mark", source=storable(source), mark=storable(mark))
 
     def known(self) -> KnownSources:
         """What is known of all sources; see the port. Raises: Unavailable."""
@@ -189,7 +192,7 @@ class PostgresOwnerIndex:
         Every text of the owner is looked through on the server. Raises: Unavailable.
         """
         asked = [
-            Phrase(parts=tuple(plain(part) for part in each.parts), inner=()) for each in phrases
+            Phrase(parts=tuple(storable(part) for part in each.parts), inner=()) for each in phrases
         ]
         words = dict.fromkeys(max(each.parts, key=len) for each in asked)
         with self._reading() as tx:
@@ -207,7 +210,7 @@ class PostgresOwnerIndex:
             if pending <= 0 or limit <= 0:
                 return []
             # No more than there are: the look for one that is not there goes through all docs.
-            asked = {"model": plain(identity), "limit": min(limit, pending)}
+            asked = {"model": storable(identity), "limit": min(limit, pending)}
             rows = tx.query("list_unencoded", **asked).fetchall()
         # Inside one second rows lie as they came.
         rows.sort(key=lambda row: row[4], reverse=True)
@@ -220,7 +223,7 @@ class PostgresOwnerIndex:
         """File vectors of present texts; see the port. Raises: Unavailable, Invalid."""
         if encoded:
             with self._writing() as tx:
-                put_vectors(tx, plain(identity), encoded)
+                put_vectors(tx, storable(identity), encoded)
 
     def apply_current(
         self,
@@ -257,7 +260,7 @@ class PostgresOwnerIndex:
     def ask_vectors(self, identity: str, encoded: Sequence[Encoded]) -> Callable[[], None]:
         """As `put_vectors`, in two steps; see `worker.filing.FilesForWorker`."""
         with self._writing() as tx:
-            file = ask_vectors(tx, plain(identity), encoded)
+            file = ask_vectors(tx, storable(identity), encoded)
 
         def put() -> None:
             with self._writing():
@@ -283,7 +286,7 @@ class PostgresOwnerIndex:
 
     def drop_previous(self, identity: str, are_current: AreCurrent) -> bool:
         """Drop other encoders' vectors; see `worker.filing.FilesForWorker`. Raises: Unavailable."""
-        bound = {"model": plain(identity), "limit": _PREVIOUS_AT_ONCE}
+        bound = {"model": storable(identity), "limit": _PREVIOUS_AT_ONCE}
         after: int | None = FIRST
         while after is not None:
             with self._writing(commit="soon") as tx:
@@ -311,7 +314,7 @@ class PostgresOwnerIndex:
         )
         # Of large users it is asked while the question is encoded: no connection waits for that.
         with self._reading(last=not self._is_small(cached)) as tx:
-            model = plain(asked.identity)
+            model = storable(asked.identity)
             cached, vectors, sent = self._read_position(tx, cached, model, query_words.first)
             there = docs_by_then(tx, cached, asked.where)
             filtered = filtered_docs(tx, there, asked.where)
@@ -346,7 +349,7 @@ class PostgresOwnerIndex:
     def count_by_kind(self, identity: str) -> list[DocCount]:
         """How much is held of each kind of docs; see the port. Raises: Unavailable."""
         with self._reading() as tx:
-            rows = tx.query("count_by_kind", model=plain(identity)).fetchall()
+            rows = tx.query("count_by_kind", model=storable(identity)).fetchall()
         return [
             DocCount(journal=journal, kind=kind, docs=docs, pending=pending, newest=instant(newest))
             for journal, kind, docs, pending, newest in rows
@@ -365,7 +368,7 @@ class PostgresOwnerIndex:
     def dates_of(self, refs: Sequence[str]) -> dict[str, datetime]:
         """When the docs of some refs were; see `core.ports.DatesRefs`. Raises: Unavailable."""
         with self._reading() as tx:
-            rows = tx.query("list_dates", refs=Texts(plain(ref) for ref in refs)).fetchall()
+            rows = tx.query("list_dates", refs=Texts(storable(ref) for ref in refs)).fetchall()
         return {ref: instant(at_us) for ref, at_us in rows}
 
     def refs_behind(self, number: int) -> list[str]:
@@ -389,25 +392,30 @@ class PostgresOwnerIndex:
                 ids=Longs(np.unique(docs)),
                 before=None if before is None else micros(before),
             ).fetchall()
-        return links_on_the_way(rows, [plain(ref) for ref in refs])
+        return links_on_the_way(rows, [storable(ref) for ref in refs])
 
     def previous_encoder(self, identity: str) -> str:
         """Whose vectors answer while those of this encoder are made. Raises: Unavailable."""
         with self._reading() as tx:
-            found = tx.query("find_previous_encoder", model=plain(identity)).fetchone()
+            found = tx.query("find_previous_encoder", model=storable(identity)).fetchone()
         return "" if found is None else str(found[0])
 
     def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
         """Take or renew a lease; see the port. Raises: Unavailable."""
         now = self._common.clock()
         with self._writing(commit="soon") as tx:
-            lease = {"name": plain(name), "holder": plain(holder), "now": now, "until": now + ttl_s}
+            lease = {
+                "name": storable(name),
+                "holder": storable(holder),
+                "now": now,
+                "until": now + ttl_s,
+            }
             return tx.query("take_lease", **lease).rowcount == 1
 
     def drop_lease(self, name: str, holder: str) -> None:
         """Give a lease back, if it is the holder's. Raises: Unavailable."""
         with self._writing(commit="soon") as tx:
-            tx.query("drop_lease", name=plain(name), holder=plain(holder))
+            tx.query("drop_lease", name=storable(name), holder=storable(holder))
 
     def forget(self, refs: Sequence[str]) -> None:
         """Drop these refs, and facets on which nothing lies then.
@@ -443,7 +451,7 @@ class PostgresOwnerIndex:
         return len(cached.table) <= self._common.cached_chunks
 
     def _counts(self, tx: OwnerTransaction, identity: str) -> tuple[int, int]:
-        docs, pending = tx.query("read_counts", model=plain(identity)).fetchone() or (0, 0)
+        docs, pending = tx.query("read_counts", model=storable(identity)).fetchone() or (0, 0)
         return docs, pending
 
     def _read_position(
@@ -523,7 +531,7 @@ class PostgresOwnerIndex:
         return Vectors(model, dimensions, chunks, None, vectors)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
-        low = plain(prefix)
+        low = storable(prefix)
         with self._reading() as tx:
             return dict(tx.query("list_stamps", low=low, high=prefix_end(low)).fetchall())
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from commonplace.core.text import storable
 from commonplace.index.scoring.vectors import checked_passages
-from commonplace.index.sqlite.docs import plain
 from commonplace_server.index.docs import ref_id_of
 from commonplace_server.index.transaction import Floats, Longs
 from commonplace_server.postgres.text_lists import Texts
@@ -39,7 +39,7 @@ def ask_vectors(tx: OwnerTransaction, model: str, encoded: Sequence[Encoded]) ->
     """Ask what `put_vectors` has to know; what it gives reads the answer, and files."""
     tx.plan_for_all()
     tx.query("hold")
-    refs = Texts([plain(each.ref) for each in encoded])
+    refs = Texts([storable(each.ref) for each in encoded])
     found = tx.query("find_encoded", model=model, refs=refs)
     return lambda: _put(tx, model, encoded, found.fetchall())
 
@@ -54,10 +54,10 @@ def _put(
     for each in encoded:
         vectors = checked_passages(each, dimensions)
         dimensions = vectors.shape[1]
-        on = held.get(plain(each.ref))
+        on = held.get(storable(each.ref))
         # Two processes may encode one doc: the same again changes nothing.
         if on and on.text_hash == each.text_hash and on.chunks != len(vectors):
-            fresh[plain(each.ref)] = (on, each, vectors)
+            fresh[storable(each.ref)] = (on, each, vectors)
     if fresh:
         _write(tx, model, fresh, dimensions or 0)
 

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import Corrupted, Invalid
-from commonplace.core.text import count_words, fold_name, names_time, text_hash, well_formed
+from commonplace.core.text import (
+    count_words,
+    fold_name,
+    names_time,
+    storable,
+    text_hash,
+    well_formed,
+)
 from commonplace.core.values import Doc
 from commonplace.db.sqlite import REPAIR_HINT
 
@@ -65,15 +72,10 @@ def instant(at_us: int) -> datetime:
     return _EPOCH + timedelta(microseconds=at_us)
 
 
-def plain(name: str) -> str:
-    """A name as the tables hold and compare it: as UTF-8 can, without NUL."""
-    return well_formed(name).replace("\0", "\ufffd")
-
-
 def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
     """File a doc in place of any with its ref; its vectors stay while its text does."""
     at_us = micros(doc.at)
-    named = (plain(doc.journal), plain(doc.scope), plain(doc.kind), plain(doc.author))
+    named = (storable(doc.journal), storable(doc.scope), storable(doc.kind), storable(doc.author))
     facet = Facet(*named, tuple(well_formed(heading) for heading in doc.headings))
     row = {
         "ref": well_formed(doc.ref),
@@ -92,15 +94,14 @@ def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
         "dated": well_formed(doc.dated),
         "covers": _listed(doc.covers),
     }
-    row["sum"] = sum_of(_SUMMED(row), _words_of(facet), plain(doc.session))
+    row["sum"] = sum_of(_SUMMED(row), _words_of(facet), storable(doc.session))
     before = conn.execute(sql["find_doc"], row).fetchone()
     if before is None:
         row["id"] = _next_id(conn, sql, at_us)
         conn.execute(sql["add_doc"], row)
     else:
         _replace_doc(conn, sql, row, before)
-    for tag in doc.tags:
-        conn.execute(sql["add_tag"], {"tag": plain(tag), "id": row["id"]})
+    conn.executemany(sql["add_tag"], ({"tag": storable(x), "id": row["id"]} for x in doc.tags))
 
 
 def drop_doc(conn: sqlite3.Connection, sql: Queries, ref: str) -> None:
@@ -255,7 +256,7 @@ def _next_id(conn: sqlite3.Connection, sql: Queries, at_us: int) -> int:
 
 def folded(headings: Sequence[str]) -> str:
     """Headings as a filter compares them."""
-    return "".join(HEADING_SIGN + plain(fold_name(heading)) for heading in headings)
+    return "".join(HEADING_SIGN + storable(fold_name(heading)) for heading in headings)
 
 
 def _facet_id(conn: sqlite3.Connection, sql: Queries, facet: Facet) -> int:
@@ -273,7 +274,7 @@ def _facet_id(conn: sqlite3.Connection, sql: Queries, facet: Facet) -> int:
 def _session(conn: sqlite3.Connection, sql: Queries, name: str) -> int:
     if not name:
         return 0
-    row = {"name": plain(name)}
+    row = {"name": storable(name)}
     found = conn.execute(sql["find_session"], row).fetchone()
     return int(found[0] if found else conn.execute(sql["add_session"], row).lastrowid or 0)
 
@@ -286,7 +287,7 @@ def _listed(names: Sequence[str]) -> str:
 @lru_cache(maxsize=1024)
 def _agree(names: str, listed: str) -> bool:
     """Whether the tags of a doc are those that are looked up; each as JSON."""
-    return set(map(plain, _parse_list(names))) == set(json.loads(listed))
+    return set(map(storable, _parse_list(names))) == set(json.loads(listed))
 
 
 def _parse_list(names: str) -> tuple[str, ...]:

@@ -12,9 +12,9 @@ import numpy as np
 from msgspec import Struct
 
 from commonplace.core.clock import micros
-from commonplace.core.text import fold_name
+from commonplace.core.text import fold_name, storable
 from commonplace.index.sqlite.doc_table import read_column, read_columns
-from commonplace.index.sqlite.docs import SECOND_BITS, plain
+from commonplace.index.sqlite.docs import SECOND_BITS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -113,10 +113,10 @@ def row_filter_of(
         found = conn.execute(
             sql["find_facets"],
             {
-                "journals": json.dumps([plain(each) for each in where.journals]),
-                "kinds": json.dumps([plain(each) for each in where.kinds]),
-                "scopes": json.dumps([plain(each) for each in where.scopes]),
-                "headings": json.dumps([plain(fold_name(each)) for each in where.headings]),
+                "journals": json.dumps([storable(each) for each in where.journals]),
+                "kinds": json.dumps([storable(each) for each in where.kinds]),
+                "scopes": json.dumps([storable(each) for each in where.scopes]),
+                "headings": json.dumps([storable(fold_name(each)) for each in where.headings]),
             },
         )
         facets = np.array(sorted(row[0] for row in found), dtype=np.int64)
@@ -126,7 +126,7 @@ def row_filter_of(
     if where.excluded_tags:
         excluded = np.union1d(excluded, _tagged(conn, sql, where.excluded_tags))
     if where.excluded_refs:
-        named = json.dumps([plain(each) for each in where.excluded_refs])
+        named = json.dumps([storable(each) for each in where.excluded_refs])
         excluded = np.union1d(excluded, read_column(conn, sql["list_named"], {"refs": named}))
     tagged = _tagged(conn, sql, where.tags) if where.tags else None
     for tag in where.required_tags:
@@ -148,7 +148,7 @@ def _written_later(conn: sqlite3.Connection, sql: Queries, before_us: int, table
 
 def _tagged(conn: sqlite3.Connection, sql: Queries, tags: Sequence[str]) -> Ids:
     """The docs that bear any of these tags, in order."""
-    named = json.dumps([plain(each) for each in tags])
+    named = json.dumps([storable(each) for each in tags])
     return np.unique(read_column(conn, sql["list_tagged"], {"tags": named}))
 
 
