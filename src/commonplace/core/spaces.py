@@ -92,7 +92,7 @@ def author_at_work() -> str:
     return "" if member is None else member.name
 
 
-def by_words(author: str) -> str:
+def by_member(author: str) -> str:
     """What names a text's author behind it, as ` by ann`, to a member of a space; else empty."""
     return f" by {visible_line(author)}" if author and author_at_work() else ""
 

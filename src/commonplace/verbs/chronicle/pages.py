@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from commonplace.core.clock import period, to_local
-from commonplace.core.spaces import by_words
+from commonplace.core.spaces import by_member
 from commonplace.journals.chronicle.event import author_of
 from commonplace.verbs.answers import time_of
 from commonplace.verbs.chronicle.service import ChronicleService
@@ -122,7 +122,7 @@ def today_summary(verbs: ChronicleService) -> str:
 def _group(tag: str, events: list[Event], verbs: ChronicleService) -> str:
     times = [time_of(event.at, verbs.zone) for event in events]
     span = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
-    messages = (f"{message_of(x, indent=2)}{by_words(author_of(x))}" for x in events)
+    messages = (f"{message_of(x, indent=2)}{by_member(author_of(x))}" for x in events)
     lines = [f"- {time} {message}" for time, message in zip(times, messages, strict=True)]
     return f"## {' '.join(tag.split())} ({span}, {len(events)})\n\n" + "\n".join(lines)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import day_of
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible
-from commonplace.core.spaces import by_words
+from commonplace.core.spaces import by_member
 from commonplace.core.text import counted_entries, opening
 from commonplace.journals.chronicle.event import author_of
 from commonplace.verbs.answers import ago, one_line, time_of, when_of
@@ -50,7 +50,7 @@ def event_line(event: Event, zone: tzinfo, *, now: datetime | None = None) -> st
     if now is not None:
         when += f" ({ago(event.at, now, zone)})"
     where = "" if event.directory in _NOWHERE else f" in {one_line(event.directory)}"
-    said = f"{message_of(event, indent=4)}{_tags_of(event)}{where}{by_words(author_of(event))}"
+    said = f"{message_of(event, indent=4)}{_tags_of(event)}{where}{by_member(author_of(event))}"
     return f"- {when} {said} ({one_line(event.ref)})"
 
 
@@ -115,7 +115,7 @@ def _topics(events: Sequence[Event], zone: tzinfo) -> Iterator[str]:
         yield f"  {one_line(topic)} ({_extent(about, zone)})"
         for event in about:
             message = message_of(event, indent=10)
-            said = f"{message}{_tags_of(event)}{by_words(author_of(event))}"
+            said = f"{message}{_tags_of(event)}{by_member(author_of(event))}"
             yield f"    {time_of(event.at, zone)} {said}"
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import Conflict
 from commonplace.core.fence import fenced, visible
-from commonplace.core.spaces import by_words
+from commonplace.core.spaces import author_at_work, by_member
 from commonplace.core.text import counted_entries, excerpt, opening, text_hash
 from commonplace.journals.notebook.format import ref_of, version_of
 from commonplace.verbs.answers import (
@@ -241,7 +241,7 @@ def hit_facts(found: NotebookHit, *, explain: bool) -> dict[str, Any]:
         "combined_score": rounded(hit.combined_score),
         "salience": round(hit.salience, 3),
         "score": round(hit.score, 3),
-        **({"author": hit.doc.author} if by_words(hit.doc.author) else {}),
+        **({"author": hit.doc.author} if hit.doc.author and author_at_work() else {}),
         **({"by": hit.by} if explain else {}),
         **chain_facts(hit),
         **replaced_since_facts(hit.replaced_since),
@@ -261,7 +261,7 @@ def hit_lines(
     cosines = ", ".join(f"{name} {x:.3f}" for name, x in scores.items() if x is not None)
     what = ref_of(section)
     what = f"{ref_of(section, line.id)}{_on_branch(line)}" if line else f"{what}, overview"
-    what += by_words(hit.doc.author)
+    what += by_member(hit.doc.author)
     when = when_of(hit.compared.at, zone)
     yield f"{number}. [{hit.score:.3f}] {when} {what} ({cosines or 'by words alone'})"
     if explain:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import render_instant, render_interval
-from commonplace.core.spaces import by_words
+from commonplace.core.spaces import by_member
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.due_periods import span_at
@@ -89,5 +89,5 @@ def _label(entry: TimelineEntry, zone: tzinfo) -> str:
     else:
         when = render_instant(entry.at, zone)
     state = ", partial" if entry.partial else ", stale" if entry.stale else ""
-    by = by_words(member_of(entry.metadata))
+    by = by_member(member_of(entry.metadata))
     return opening(f"{entry.ref} {when}{state}{by}", 200)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_instant, render_interval, render_time
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.rollups import render_numbers
-from commonplace.core.spaces import by_words
+from commonplace.core.spaces import by_member
 from commonplace.core.text import excerpt, opening
 from commonplace.journals.timeline.entry import (
     label_of,
@@ -89,7 +89,7 @@ def label_line(entry: TimelineEntry, zone: tzinfo) -> str:
     """What the fence of an entry names: ref, time, type, and what is not as it seems."""
     state = state_of(entry)
     odd = f", {state}" if state in {"partial", "stale"} else ""
-    by = by_words(member_of(entry.metadata))
+    by = by_member(member_of(entry.metadata))
     return f"{entry.ref} {title_of(entry, zone)} {entry.entry_type}{odd}{by}"
 
 

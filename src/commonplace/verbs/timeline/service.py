@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from commonplace.core.clock import render_instant, render_time
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.fence import fenced
-from commonplace.core.spaces import by_words
+from commonplace.core.spaces import by_member
 from commonplace.core.text import TOKEN_BYTES, opening
 from commonplace.core.values import Answer, Interval
 from commonplace.journals.timeline.entry import (
@@ -550,7 +550,7 @@ class TimelineService:
             return self._written(self.add(text, entry_type="profile_snapshot"))
         if known is None:
             return answer_of(["No profile is kept yet."], {"profile": None})
-        by = by_words(member_of(known.metadata))
+        by = by_member(member_of(known.metadata))
         since = f"Profile since {render_instant(known.at, self.zone)}{by}"
         facts = {"profile": entry_facts(known, self.zone, known.content)}
         return answer_of([since, CAUTION, fenced(known.content, known.ref)], facts)
