@@ -152,15 +152,15 @@ def _act_undone(app: App, act: Act, *, yes: bool) -> Answer | None:
         case EntriesWritten():
             answer = _entries_undone(app, act, yes=yes)
         case ImportMade():
-            with _importing_app(app, act) as own, own.import_records().open(act.record).held():
-                answer = _import_undone(own, app.settings, act, yes=yes)
+            with _imported_into(app, act) as into, into.import_records().open(act.record).held():
+                answer = _import_undone(into, app.settings, act, yes=yes)
         case _:
             assert_never(act)
     forget(app.settings, act)
     return answer
 
 
-def _importing_app(app: App, act: ImportMade) -> AbstractContextManager[App]:
+def _imported_into(app: App, act: ImportMade) -> AbstractContextManager[App]:
     """The app of the owner into whose journals it was imported."""
     if not act.owner:
         return nullcontext(app)
