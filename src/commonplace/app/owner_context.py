@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from abc import ABC, abstractmethod
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 from msgspec import Struct
@@ -54,9 +54,6 @@ if TYPE_CHECKING:
     from commonplace.verbs.toolset import Toolset
 
 _log = logging.getLogger(__name__)
-
-_MOVING_S = 30.0
-"""As long as a write waits for another one of a file."""
 
 _F_co = TypeVar("_F_co", bound="FilingPort", covariant=True)
 
@@ -260,9 +257,10 @@ class OwnerContext(ABC):
         Who comes second finds them moved, and misses none that left while it read. Nothing is held
         where none is there: an import has the lock for long. Raises: Unavailable where it is held.
         """
-        with ExitStack() as held:
-            if any(map(may_exist, folders)):
-                held.enter_context(locked(self.folder, waits_s=_MOVING_S))
+        from commonplace.db.sqlite import BUSY_S
+
+        is_there = any(map(may_exist, folders))
+        with locked(self.folder, waits_s=BUSY_S) if is_there else nullcontext():
             yield
 
     def drop_from_index(self, refs: Sequence[str], owner: str = "") -> None:

@@ -134,7 +134,9 @@ class ProcessContext:
 
     def has_index(self, owner: str) -> bool:
         """Whether an owner has an index on this machine; one without a byte was never made."""
-        file = self.reach_of(owner) / "index" / "index.db"
+        from commonplace.index.sqlite.file import FILE_NAME
+
+        file = self.reach_of(owner) / "index" / FILE_NAME
         return file.is_file() and file.stat().st_size > 0
 
     def indexes_of_others(self, owner: str) -> Iterator[OwnerIndex]:
