@@ -79,11 +79,14 @@ def _on_branch(entry: EntryLine | NotebookEntry) -> str:
     return f", on branch{'es' if len(entry.branches) > 1 else ''} {names}"
 
 
+def _by(author: str) -> str:
+    return f" by {one_line(author)}" if author else ""
+
+
 def line_line(line: EntryLine, zone: tzinfo) -> str:
     """An entry in a list as a line."""
     summary = visible(" ".join(line.summary.split()))
-    by = f" by {one_line(line.author)}" if line.author else ""
-    return f"- {when_of(line.at, zone)} {summary}{by} ({line.ref}{_on_branch(line)})"
+    return f"- {when_of(line.at, zone)} {summary}{_by(line.author)} ({line.ref}{_on_branch(line)})"
 
 
 def section_answer(
@@ -95,9 +98,8 @@ def section_answer(
     notes: Sequence[str] = (),
 ) -> Answer:
     """A section's overview, after lines on its version, what was replaced, and what links to it."""
-    by = f" by {one_line(section.author)}" if section.author else ""
     count = counted_entries(section.entry_count)
-    lines = [f"{ref_of(section.name)}{by}, version {section.version}, {count}"]
+    lines = [f"{ref_of(section.name)}{_by(section.author)}, version {section.version}, {count}"]
     if section.last_entry:
         lines.append(f"Last entry: {line_line(section.last_entry, zone).removeprefix('- ')}")
     lines += replaced_since_lines(replaced, zone)
@@ -145,7 +147,7 @@ def _backlink_facts(backlinks: Backlinks) -> dict[str, Any]:
 
 def entry_answer(entry: NotebookEntry, zone: tzinfo, *, backlinks: Backlinks) -> Answer:
     """An entry whole, after lines on when it was and what for."""
-    by = f" by {one_line(entry.author_name)}" if entry.author_name else ""
+    by = _by(entry.author_name)
     lines = [f"{entry.ref}, {render_instant(entry.at, zone)}{by}{_on_branch(entry)}"]
     if entry.work_context:
         lines.append(f"Work context: {one_line(entry.work_context)}")
