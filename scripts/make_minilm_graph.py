@@ -14,11 +14,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto
+from onnx_graph import OnnxGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 WEIGHTS = "model.safetensors"
 GRAPH = Path(__file__).parent.parent / "src/commonplace/inference/encoder/minilm-l6-v2.onnx"
@@ -27,32 +27,15 @@ LAYERS = 6
 HEADS = 12
 WIDTH = 384
 EPSILON = 1e-12
-# The oldest pair that onnxruntime 1.20 and later read and that has LayerNormalization.
-OPSET = 17
-IR_VERSION = 8
 
 
-class Graph:
-    """A graph under construction: nodes in order, small constants, pointers into the weights."""
+class Graph(OnnxGraph):
+    """The graph, with pointers into the weights."""
 
     def __init__(self, header: Mapping[str, Any], tensors_at: int) -> None:
-        self.nodes: list[onnx.NodeProto] = []
-        self.initialisers: dict[str, onnx.TensorProto] = {}
+        super().__init__()
         self._header = header
         self._tensors_at = tensors_at
-
-    def add(self, operation: str, inputs: Sequence[str], name: str, **attributes: Any) -> str:
-        """Append a node with one output and return the output's name."""
-        self.nodes.append(helper.make_node(operation, inputs, [name], name=name, **attributes))
-        return name
-
-    def constant(
-        self, name: str, values: Sequence[float] | Sequence[int], shape: Sequence[int]
-    ) -> str:
-        """A small tensor kept in the graph itself: int64 for ints, float32 for floats."""
-        kind = TensorProto.FLOAT if isinstance(values[0], float) else TensorProto.INT64
-        self.initialisers[name] = helper.make_tensor(name, kind, shape, values)
-        return name
 
     def weight(self, name: str, *, row: int | None = None) -> str:
         """A pointer to a float32 tensor of the weights, or to one row of a matrix."""
@@ -64,13 +47,14 @@ class Graph:
         if row is not None:
             length = (end - start) // shape[0]
             start, end, shape = start + row * length, start + (row + 1) * length, shape[1:]
-        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape)
-        tensor.data_location = TensorProto.EXTERNAL
-        where = {"location": WEIGHTS, "offset": self._tensors_at + start, "length": end - start}
-        for key, value in where.items():
-            tensor.external_data.add(key=key, value=str(value))
-        self.initialisers[name] = tensor
-        return name
+        return self.external(
+            name,
+            TensorProto.FLOAT,
+            shape,
+            location=WEIGHTS,
+            offset=self._tensors_at + start,
+            length=end - start,
+        )
 
     def linear(self, inputs: str, layer: str, name: str) -> str:
         """(rows, in) to (rows, out); the matrix is used as it lies: (out, in)."""
@@ -94,16 +78,16 @@ def build(weights: Path) -> bytes:
     for number in range(LAYERS):
         hidden = _layer(graph, hidden, number)
     _pooled(graph, hidden)
-    return _serialised(graph)
+    return graph.serialised("minilm-l6-v2", WIDTH, "com.microsoft")
 
 
 def _shared(graph: Graph) -> None:
     """What several places use: shapes of the batch and the mask that hides padding."""
-    graph.constant("flat", [-1, WIDTH], [2])
+    graph.constant("flat", [-1, WIDTH])
     graph.constant("tiny", [1e-12], [])
-    graph.constant("zero_1", [0], [1])
-    graph.constant("axis_1", [1], [1])
-    graph.constant("width_1", [WIDTH], [1])
+    graph.constant("zero_1", [0])
+    graph.constant("axis_1", [1])
+    graph.constant("width_1", [WIDTH])
     graph.add("Shape", ["input_ids"], "batch_length")
     graph.add("Concat", ["batch_length", "width_1"], "wide_shape", axis=0)
     graph.add("Cast", ["attention_mask"], "mask", to=TensorProto.FLOAT)
@@ -160,25 +144,6 @@ def _pooled(graph: Graph, hidden: str) -> None:
     graph.add("ReduceL2", ["sum"], "length", axes=[1], keepdims=1)
     graph.add("Max", ["length", "tiny"], "length_safe")
     graph.add("Div", ["sum", "length_safe"], "vectors")
-
-
-def _serialised(graph: Graph) -> bytes:
-    whole = helper.make_graph(
-        graph.nodes,
-        "minilm-l6-v2",
-        [
-            helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
-            for name in ("input_ids", "attention_mask")
-        ],
-        [helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["batch", WIDTH])],
-        initializer=list(graph.initialisers.values()),
-    )
-    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(
-        whole, opset_imports=opsets, ir_version=IR_VERSION, producer_name="commonplace"
-    )
-    serialised: bytes = model.SerializeToString(deterministic=True)
-    return serialised
 
 
 if __name__ == "__main__":

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto
+from onnx_graph import OnnxGraph
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,38 +27,19 @@ BRANCH = 256
 WINDOWS = ((2, 0), (3, 1), (5, 2))
 # The vocabulary is kept in so many parts, each with a scale of its own: a token's is its remainder.
 PARTS = 17
-# The oldest pair that onnxruntime 1.20 and later read and that has LayerNormalization.
-OPSET = 17
-IR_VERSION = 8
 
 
-class Graph:
-    """A graph under construction: nodes in order, small constants, names of arrays."""
+class Graph(OnnxGraph):
+    """The graph, with the names of arrays."""
 
     def __init__(self, shapes: Mapping[str, Sequence[int]], epsilon: float) -> None:
-        self.nodes: list[onnx.NodeProto] = []
-        self.initialisers: dict[str, onnx.TensorProto] = {}
+        super().__init__()
         self.epsilon = epsilon
         self._shapes = shapes
 
-    def add(self, operation: str, inputs: Sequence[str], name: str, **attributes: Any) -> str:
-        """Append a node with one output and return the output's name."""
-        self.nodes.append(helper.make_node(operation, inputs, [name], name=name, **attributes))
-        return name
-
-    def constant(self, name: str, values: Sequence[float] | Sequence[int]) -> str:
-        """A small tensor kept in the graph itself: int64 for ints, float32 for floats."""
-        kind = TensorProto.FLOAT if isinstance(values[0], float) else TensorProto.INT64
-        self.initialisers[name] = helper.make_tensor(name, kind, [len(values)], values)
-        return name
-
     def weight(self, name: str, kind: int = TensorProto.FLOAT) -> str:
         """An array of the weights, by its name."""
-        tensor = TensorProto(name=name, data_type=kind, dims=self._shapes[name])
-        tensor.data_location = TensorProto.EXTERNAL
-        tensor.external_data.add(key="location", value=WEIGHTS)
-        self.initialisers[name] = tensor
-        return name
+        return self.external(name, kind, self._shapes[name], location=WEIGHTS)
 
     def normalised(self, inputs: str, scale: str, bias: str, name: str) -> str:
         """Layer normalisation over the last axis."""
@@ -84,7 +65,7 @@ def build(weights: Path) -> bytes:
     graph.normalised("features", graph.weight("ln_g"), graph.weight("ln_b"), "tokens")
     _pooled(graph)
     _deep(graph)
-    return _serialised(graph)
+    return graph.serialised("use-multilingual-v3", WIDTH)
 
 
 def _embedded(graph: Graph) -> str:
@@ -178,27 +159,6 @@ def _sum(graph: Graph, parts: Sequence[tuple[str, str]], name: str) -> str:
 
 def _relu(graph: Graph, parts: Sequence[tuple[str, str]], name: str) -> str:
     return graph.add("Relu", [_sum(graph, parts, name)], name)
-
-
-def _serialised(graph: Graph) -> bytes:
-    whole = helper.make_graph(
-        graph.nodes,
-        "use-multilingual-v3",
-        [
-            helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
-            for name in ("input_ids", "attention_mask")
-        ],
-        [helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["batch", WIDTH])],
-        initializer=list(graph.initialisers.values()),
-    )
-    model = helper.make_model(
-        whole,
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=IR_VERSION,
-        producer_name="commonplace",
-    )
-    serialised: bytes = model.SerializeToString(deterministic=True)
-    return serialised
 
 
 if __name__ == "__main__":
