@@ -37,6 +37,8 @@ from commonplace_server.wiring.schema import list_series
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from commonplace.config.table import Settings
+
 _TOOLSETS = ("memory", "memory-write")
 
 
@@ -134,15 +136,19 @@ def _fill_database(home: Home, environment: dict[str, str], sizes: Sizes) -> Non
             with first.beside(name_of(number)) as memory:
                 for line in islice(lines, sizes.records):
                     memory.save_gratitude(f"{name_of(number)} {line}")
+    assert file_saved(settings) == sizes.owners * sizes.records
+
+
+def file_saved(settings: Settings) -> int:
+    """File what all users saved in a database, with vectors; how many entries that were."""
     shared = ProcessContext(settings)
     try:
         shared.encoder.start()
         assert shared.encoder.get(ENCODER_WAIT_S) is not None
         with open_worker(shared) as worker:
-            filed = worker.work()
+            return worker.work()
     finally:
         shared.close()
-    assert filed == sizes.owners * sizes.records
 
 
 def _figures(
@@ -208,6 +214,30 @@ def _resident_mb(pid: int) -> float | None:
     return int(kilobytes) / 1024
 
 
+def call_tool(
+    connection: http.client.HTTPConnection,
+    path: str,
+    token: str,
+    tool: str,
+    arguments: dict[str, Any],
+) -> tuple[int, str]:
+    """Call a tool of a server; the status and the text of the answer."""
+    meta = {VERSION_KEY: MODERN, CAPABILITIES_KEY: {}}
+    params = {"name": tool, "arguments": arguments, "_meta": meta}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": MODERN,
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": tool,
+    }
+    connection.request("POST", path, json.dumps(message), headers)
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode()
+
+
 class _Client:
     """One client in a thread of its own: asks one thing after the other on one connection."""
 
@@ -231,7 +261,7 @@ class _Client:
             kind, arguments = self._next()
             began = time.perf_counter()
             try:
-                status, text = self._ask(connection, kind, arguments)
+                status, text = call_tool(connection, self._place.path, self._token, kind, arguments)
             except (OSError, http.client.HTTPException) as exc:
                 self.errors.append(type(exc).__name__)
                 connection.close()
@@ -250,24 +280,6 @@ class _Client:
             return "memory_list", {"kind": "gratitude", "limit": 20}
         text = f"{self._owner} {self._chance.choice(self._questions)}"
         return "memory_save", {"kind": "gratitude", "text": text}
-
-    def _ask(
-        self, connection: http.client.HTTPConnection, tool: str, arguments: dict[str, Any]
-    ) -> tuple[int, str]:
-        meta = {VERSION_KEY: MODERN, CAPABILITIES_KEY: {}}
-        params = {"name": tool, "arguments": arguments, "_meta": meta}
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        headers = {
-            "Authorization": f"Bearer {self._token}",
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": MODERN,
-            "Mcp-Method": "tools/call",
-            "Mcp-Name": tool,
-        }
-        connection.request("POST", self._place.path, json.dumps(message), headers)
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode()
 
 
 def _main() -> None:

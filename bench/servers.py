@@ -7,7 +7,6 @@ say little on a machine that has other work.
 from __future__ import annotations
 
 import http.client
-import json
 import socket
 import statistics
 import subprocess
@@ -27,11 +26,9 @@ from msgspec import Struct
 from bench.corpus import make_lines, make_questions
 from bench.figures import Figure, Spread
 from bench.homes import ENCODER_WAIT_S, Home
-from commonplace.app.process import ProcessContext
+from bench.https import call_tool, file_saved
 from commonplace.config.settings import read_settings
-from commonplace.doors.protocol import CAPABILITIES_KEY, MODERN, VERSION_KEY
 from commonplace_server.postgres.migrate import migrate_postgres
-from commonplace_server.wiring.memories import open_worker
 from commonplace_server.wiring.schema import list_series
 from commonplace_server.wiring.tokens import open_tokens
 
@@ -104,7 +101,8 @@ def _opened(home: Home, other: Home, sizes: Sizes, folder: Path) -> Iterator[_Wo
         with _serving(home, environment) as filling:
             _fill(filling.client, tokens, sizes)
         worker = {"COMMONPLACE_DATABASE_WORKER_URL": database.url("commonplace_worker")}
-        _file(home, {**environment, **worker})
+        working = {**environment, **worker}
+        file_saved(read_settings(environ=working, cwd=home.project, home=home.user))
         with (
             _serving(home, environment) as first,
             _serving(other, environment, "--shared-only") as second,
@@ -165,18 +163,6 @@ def _fill(client: _Client, tokens: Sequence[str], sizes: Sizes) -> None:
                 client.ask(token, _Call("memory_save", {"kind": "gratitude", "text": line}))
             else:
                 client.ask(token, _Call("add_entry", {"message": line}))
-
-
-def _file(home: Home, environment: dict[str, str]) -> None:
-    settings = read_settings(environ=environment, cwd=home.project, home=home.user)
-    shared = ProcessContext(settings)
-    try:
-        shared.encoder.start()
-        assert shared.encoder.get(ENCODER_WAIT_S) is not None
-        with open_worker(shared) as worker:
-            worker.work()
-    finally:
-        shared.close()
 
 
 def _calls(questions: Sequence[str]) -> dict[str, list[_Call]]:
@@ -390,23 +376,10 @@ class _Client:
 
     def ask(self, token: str, call: _Call) -> str:
         """The answer to a call, which is no error."""
-        meta = {VERSION_KEY: MODERN, CAPABILITIES_KEY: {}}
-        params = {"name": call.tool, "arguments": call.arguments, "_meta": meta}
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        headers = {
-            "Authorization": f"Bearer {token}",
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": MODERN,
-            "Mcp-Method": "tools/call",
-            "Mcp-Name": call.tool,
-        }
         if time.monotonic() > self._used_at + _KEPT_S:  # the other side closes what idles
             self._connection.close()
         self._used_at = time.monotonic()
-        self._connection.request("POST", self._place.path, json.dumps(message), headers)
-        answer = self._connection.getresponse()
-        text = answer.read().decode()
-        assert answer.status == http.client.OK, f"{answer.status} {text}"
+        status, text = call_tool(self._connection, self._place.path, token, *call)
+        assert status == http.client.OK, f"{status} {text}"
         assert '"isError":true' not in text, text
         return text
