@@ -20,7 +20,7 @@ _TOKEN, _NORMALIZER, _CHARACTER_MAP = 1, 3, 2
 # A token: its text (1, with its length), its score (2, a float), perhaps its kind (3).
 _TEXT_KEY, _SCORE_KEY = 0x0A, 0x15
 _SCORE = struct.Struct("<f")
-_NOTHING, _BEGINNING, _ENDING = "<unk>", "<s>", "</s>"
+_UNKNOWN, _BEGINNING, _ENDING = "<unk>", "<s>", "</s>"
 
 
 def read_tokenizer(content: bytes) -> Tokenizer:
@@ -33,8 +33,9 @@ def read_tokenizer(content: bytes) -> Tokenizer:
 
     try:
         tokens, character_map = _parts(content)
+        # Special tokens stand first.
         number = {text: place for place, (text, _) in enumerate(tokens[:16])}
-        made = Tokenizer(models.Unigram(tokens, unk_id=number[_NOTHING], byte_fallback=False))
+        made = Tokenizer(models.Unigram(tokens, unk_id=number[_UNKNOWN], byte_fallback=False))
         around = [(text, number[text]) for text in (_BEGINNING, _ENDING)]
     except (IndexError, KeyError, struct.error) as exc:
         raise ValueError("This is no SentencePiece model of the kind unigram.") from exc
