@@ -1,4 +1,7 @@
-"""How what a write may replace is settled, in the words of each door; `replacing` finds it."""
+"""Owns the words on how to settle what a write may replace, for models and for people.
+
+Never looks for what that is: `replacing` does.
+"""
 
 from __future__ import annotations
 
