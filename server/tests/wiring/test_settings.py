@@ -11,7 +11,7 @@ from commonplace.app.process import ProcessContext
 from commonplace.core.clock import utc_now
 from commonplace.core.values import Problem
 from commonplace_server.wiring.memories import find_problems, open_worker
-from commonplace_server.wiring.servers import DatabaseLook, open_servers, say_settings
+from commonplace_server.wiring.servers import DatabaseLook, announce_settings, open_servers
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def start(tmp_path, database, slot):
             with closing(ProcessContext(settings, encoder=slot)) as shared, open_worker(shared):
                 return settings
         with open_servers(settings) as servers:
-            say_settings(settings, servers)
+            announce_settings(settings, servers)
         return settings
 
     return begin

@@ -275,15 +275,15 @@ def _agreeing(
         return
     from commonplace_server.wiring.servers import (
         DatabaseLook,
+        announce_settings,
         claim_home,
         open_servers,
-        say_settings,
     )
 
     with open_servers(settings) as servers:
         if not shared_only:
             claim_home(settings, servers, instead=claim)
-        say_settings(settings, servers)
+        announce_settings(settings, servers)
         look = DatabaseLook(settings, servers, serves_home=not shared_only, clock=utc_now)
         watch = DatabaseWatch(look)
         yield [watch], watch.find

@@ -14,7 +14,7 @@ from commonplace.db.queries import read_queries
 from commonplace_server.postgres.database import statement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from psycopg import sql
@@ -57,11 +57,13 @@ class DatabaseState(Struct, frozen=True, kw_only=True):
         served: The home whose journals are served; None before any was.
         is_read_only: Whether nothing can be written, as on a standby.
         at: What time it is there.
+        others: The settings that who began last has otherwise than who looks.
     """
 
     served: ServedHome | None
     is_read_only: bool
     at: datetime
+    others: Sequence[OtherSetting]
 
 
 class Servers:
@@ -75,10 +77,15 @@ class Servers:
         self._database = database
         self.name, self.place = database.name, database.place
 
-    def find_state(self, *, deadline_s: float | None = None) -> DatabaseState:
-        """Look at the database. Raises: Unavailable, Denied."""
+    def read_state(
+        self, own: Mapping[str, str], *, deadline_s: float | None = None
+    ) -> DatabaseState:
+        """Look at the database. Raises: Unavailable, Denied.
+
+        own: the settings of who looks, as JSON, by name.
+        """
         with self._database.across(deadline_s=deadline_s) as conn:
-            return _read_state(conn)
+            return _read_state(conn, own)
 
     def claim(self, home: ServedHome, *, instead: bool = False) -> ServedHome:
         """Make a home the one whose journals are served, unless another is; gives the one that is.
@@ -93,35 +100,38 @@ class Servers:
         asked = {"home": home.id, "place": home.place, "instead": instead}
         with self._database.across() as conn:
             conn.execute(_query("claim"), asked)
-            served = _read_state(conn).served
+            served = _read_state(conn, {}).served
         assert served is not None  # of two who ask at once, one is
         return served
 
-    def find_other_settings(
-        self, own: Mapping[str, str], *, deadline_s: float | None = None
-    ) -> list[OtherSetting]:
-        """Those of these settings that who began last has otherwise. Raises: Unavailable, Denied.
+    def announce_settings(self, own: Mapping[str, str], place: str) -> Sequence[OtherSetting]:
+        """Put these settings in place of what was announced last; gives what was other.
 
-        own: the values, as JSON, by name.
+        Args:
+            own: The values, as JSON, by name.
+            place: Where this process is, for people.
+
+        Raises:
+            Unavailable, Denied.
         """
-        with self._database.across(deadline_s=deadline_s) as conn:
-            rows = conn.execute(_query("settings"), _asked(own)).fetchall()
-        return [OtherSetting(name=x[0], value=x[1], place=x[2]) for x in rows]
-
-    def say_settings(self, own: Mapping[str, str], place: str) -> list[OtherSetting]:
-        """Say these settings in place of what was said last; what was other. Raises: as that."""
-        found = self.find_other_settings(own)
         with self._database.across() as conn:
-            conn.execute(_query("say_settings"), {**_asked(own), "place": place})
-        return found
+            others = _read_others(conn, own)
+            conn.execute(_query("announce_settings"), {**_asked(own), "place": place})
+        return others
 
 
-def _read_state(conn: Connection) -> DatabaseState:
+def _read_state(conn: Connection, own: Mapping[str, str]) -> DatabaseState:
     row = conn.execute(_query("state")).fetchone()
     assert row is not None
     home, place, is_read_only, at = row
     served = None if home is None else ServedHome(id=str(home), place=str(place))
-    return DatabaseState(served=served, is_read_only=is_read_only, at=at)
+    others = _read_others(conn, own)
+    return DatabaseState(served=served, is_read_only=is_read_only, at=at, others=others)
+
+
+def _read_others(conn: Connection, own: Mapping[str, str]) -> list[OtherSetting]:
+    rows = conn.execute(_query("other_settings"), _asked(own)).fetchall()
+    return [OtherSetting(name=x[0], value=x[1], place=x[2]) for x in rows]
 
 
 def _asked(own: Mapping[str, str]) -> dict[str, object]:

@@ -12,14 +12,14 @@ WHERE known.home = excluded.home OR %(instead)s;
 SELECT home::text, place, current_setting('transaction_read_only')::bool, clock_timestamp()
 FROM (VALUES (1)) AS once LEFT JOIN cp_served_home ON true;
 
--- name: settings
--- What was said last of each setting, where it is another than some process has.
+-- name: other_settings
+-- What was announced last of each setting, where it is another than some process has.
 SELECT said.name, said.value, said.place FROM cp_settings AS said
 JOIN unnest(%(names)s::text[], %(values)s::text[]) AS own (name, value) ON own.name = said.name
 WHERE said.value <> own.value ORDER BY 1;
 
--- name: say_settings
--- What a process has, in place of what others said that is another.
+-- name: announce_settings
+-- What a process has, in place of what others announced that is another.
 INSERT INTO cp_settings AS said (name, value, place, at)
 SELECT own.name, own.value, %(place)s, now() FROM unnest(%(names)s::text[], %(values)s::text[]) AS own (name, value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value, place = excluded.place, at = excluded.at

@@ -37,10 +37,9 @@ from commonplace_server.wiring import journals
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.wiring.servers import (
     OF_WORKERS,
-    describe_home,
-    find_other_settings,
+    announce_settings,
+    describe_servers,
     open_servers,
-    say_settings,
 )
 from commonplace_server.wiring.timelines import rolling_in, source_of_timeline, timeline_in
 from commonplace_server.worker.changes import JournalChanges
@@ -274,7 +273,7 @@ def open_worker(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[Memo
         )
     database = Postgres(url, check=check_worker, prepares=True)
     try:
-        say_settings(settings, Servers(database), OF_WORKERS)
+        announce_settings(settings, Servers(database), OF_WORKERS)
         yield MemoryWorker(
             backlog=MemoryBacklog(database),
             upkeep=MemoryUpkeep(database, tables=(*entries.TABLES, *index.TABLES), clock=clock),
@@ -299,8 +298,7 @@ def find_problems(settings: Settings) -> Iterator[Problem | str]:
         settings.database.url, check_database, lambda found: found.name + " answers."
     )
     with suppress(CommonplaceError), open_servers(settings) as servers:  # what is wrong was said
-        yield describe_home(settings, servers)
-        yield from find_other_settings(settings, servers)
+        yield from describe_servers(settings, servers)
     if settings.database.worker_url is not None:
         yield from _check_role(settings.database.worker_url, check_worker, _describe_waiting)
 

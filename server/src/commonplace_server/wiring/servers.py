@@ -104,31 +104,17 @@ def claim_home(settings: Settings, servers: Servers, *, instead: bool = False) -
         )
 
 
-def say_settings(settings: Settings, servers: Servers, names: Sequence[str] = OF_SERVERS) -> None:
-    """Say to the others of the database what these settings are here; log which are other there.
+def announce_settings(
+    settings: Settings, servers: Servers, names: Sequence[str] = OF_SERVERS
+) -> None:
+    """Let the others of the database know what these settings are; log which are other there.
 
-    A database that does not answer is told nothing, and who looks next sees what differs.
+    Where the database does not answer nothing is announced, and who looks next sees what differs.
     """
     with suppress(CommonplaceError):
-        for other in servers.say_settings(_own(settings, names), _place(settings)):
-            problem = describe_other(settings, other)
+        for other in servers.announce_settings(_own(settings, names), _place(settings)):
+            problem = _describe_other(settings, other)
             _log.warning("%s %s", problem.what, problem.hint)
-
-
-def find_other_settings(settings: Settings, servers: Servers) -> Iterator[Problem]:
-    """Which settings another server or worker has otherwise. Raises: Unavailable, Denied."""
-    for other in servers.find_other_settings(_own(settings, OF_SERVERS)):
-        yield describe_other(settings, other)
-
-
-def describe_other(settings: Settings, other: OtherSetting) -> Problem:
-    """What a setting is here and elsewhere, and what to do."""
-    own = _own(settings, [other.name])[other.name]
-    return Problem(
-        what=f"The setting {other.name} is {own} here, and {other.value} in {other.place}: what is"
-        " stored depends on which of them is asked.",
-        hint="Give all servers and workers of the database the same, and start them again.",
-    )
 
 
 class DatabaseLook:
@@ -149,6 +135,7 @@ class DatabaseLook:
         self, settings: Settings, servers: Servers, *, serves_home: bool, clock: Clock
     ) -> None:
         self._settings = settings
+        self._own = _own(settings, OF_SERVERS)
         self._servers = servers
         self._serves_home = serves_home
         self._clock = clock
@@ -158,7 +145,7 @@ class DatabaseLook:
         """Look now."""
         began = self._clock()
         try:
-            state = self._servers.find_state(deadline_s=_LOOK_S)
+            state = self._servers.read_state(self._own, deadline_s=_LOOK_S)
         except OtherSchema:
             return {"database": "", "migrations": "not those of this program"}
         except Lost:
@@ -173,11 +160,8 @@ class DatabaseLook:
             own_id, _ = _read(self._settings.home / FILE)
             is_ours = state.served is None or state.served.id == own_id
             found["home"] = "" if is_ours else "another is served"
-        with suppress(CommonplaceError):  # the database went away meanwhile: the next look says so
-            own = _own(self._settings, OF_SERVERS)
-            others = self._servers.find_other_settings(own, deadline_s=_LOOK_S)
-            names = ", ".join(other.name for other in others)
-            found["settings"] = f"{names} other than elsewhere" if names else ""
+        names = ", ".join(other.name for other in state.others)
+        found["settings"] = f"{names} other than elsewhere" if names else ""
         return found
 
     def _compare_clocks(self, began: datetime, at: datetime) -> None:
@@ -197,9 +181,18 @@ class DatabaseLook:
         self._is_off = is_off
 
 
-def describe_home(settings: Settings, servers: Servers) -> str:
-    """Whose journals are served with a database, in a sentence. Raises: Unavailable, Denied."""
-    served = servers.find_state().served
+def describe_servers(settings: Settings, servers: Servers) -> Iterator[Problem | str]:
+    """Whose journals are served with a database, and which settings are other elsewhere.
+
+    Raises: Unavailable, Denied.
+    """
+    state = servers.read_state(_own(settings, OF_SERVERS))
+    yield _describe_home(settings, state.served)
+    for other in state.others:
+        yield _describe_other(settings, other)
+
+
+def _describe_home(settings: Settings, served: ServedHome | None) -> str:
     names = ", ".join(row.name for row in JOURNALS if row.name not in OF_EVERYBODY)
     on_disk = f"The journals on disk of a home's own owner ({names})"
     if served is None:
@@ -210,6 +203,16 @@ def describe_home(settings: Settings, servers: Servers) -> str:
     return (
         f"{on_disk} that are served with it are those of another home, {served.place}:"
         " here `commonplace serve` takes --shared-only."
+    )
+
+
+def _describe_other(settings: Settings, other: OtherSetting) -> Problem:
+    """What a setting is here and elsewhere, and what to do."""
+    own = _own(settings, [other.name])[other.name]
+    return Problem(
+        what=f"The setting {other.name} is {own} here, and {other.value} in {other.place}: what is"
+        " stored depends on which of them is asked.",
+        hint="Give all servers and workers of the database the same, and start them again.",
     )
 
 
