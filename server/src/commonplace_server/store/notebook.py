@@ -462,8 +462,8 @@ class NotebookPostgres:
                 for past, after in some:
                     number = numbers[past.section] = numbers.get(past.section, 0) + 1
                     given = {"section": past.section, "id": past.entry_id, "after": after}
-                    by = (past.author, past.address)
-                    given |= {"number": number, "at": past.at, **_overview_columns(past.text, by)}
+                    given |= {"number": number, "at": past.at, **_overview_columns(past.text)}
+                    given |= {"author": past.author, "address": past.address}
                     self._rows.ask(conn, "put_version", **given)
 
     def _texts(self, conn: Connection, section: str) -> list[str]:
@@ -531,7 +531,8 @@ class NotebookPostgres:
     ) -> None:
         """Put an overview in the place of what is there, whose number no other has."""
         given = {"section": section, "id": came_with, "after": after, "at": self._clock()}
-        self._rows.ask(conn, "add_version", **given, **_overview_columns(text, by))
+        given |= {"author": by[0], "address": by[1], **_overview_columns(text)}
+        self._rows.ask(conn, "add_version", **given)
 
     def _overview(self, conn: Connection, section: str) -> str | None:
         rows = self._ask(conn, "overview", section=section)
@@ -625,9 +626,8 @@ def _row_of(entry: NotebookEntry) -> EntryRow:
     )
 
 
-def _overview_columns(text: str, by: _By = _NOBODY) -> dict[str, object]:
-    said = {"author": by[0], "address": by[1], "version": version_of(text)}
-    return {**said, "body": text, "links": Texts(_targets(links_of(text)))}
+def _overview_columns(text: str) -> dict[str, object]:
+    return {"body": text, "version": version_of(text), "links": Texts(_targets(links_of(text)))}
 
 
 def _entry(row: Sequence[Any]) -> NotebookEntry:
