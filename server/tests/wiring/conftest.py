@@ -7,9 +7,15 @@ from contextlib import ExitStack, closing
 import psycopg
 import pytest
 from server.tests.two_homes import settings_in
+from starlette.testclient import TestClient
+from tests.doors.web.web_world import ADDRESS
 
 from commonplace.app import Apps
 from commonplace.app.process import ProcessContext
+from commonplace.doors.web.guard import PageLimits
+from commonplace_server.http.limits import Limits, RateLimiter
+from commonplace_server.http.served_pages import pages_for_tokens
+from commonplace_server.tokens import TokenFile
 from commonplace_server.wiring.memories import open_worker
 from commonplace_testing import FrozenClock, HashingEncoder, ReadySlot
 
@@ -52,6 +58,38 @@ def servers(tmp_path, database, clock, slot):
             return closing.enter_context(made[key].using(owner))
 
         yield open_app
+
+
+@pytest.fixture
+def browse(tmp_path, clock, slot):
+    """Opens the pages of a server by its settings: its apps, its tokens and a browser."""
+    with ExitStack() as held:
+
+        def open_pages(**given):
+            settings = settings_in(tmp_path, **given)
+            shared = ProcessContext(settings, encoder=slot, serves_owners=True)
+            held.callback(shared.close)
+            apps = Apps(settings, user_home=None, clock=clock, shared=shared)
+            held.callback(apps.close)
+            tokens = TokenFile(settings.home, clock=clock)
+            rates = RateLimiter(Limits(), clock.seconds)
+            pages = pages_for_tokens(
+                apps,
+                tokens=tokens,
+                knows_host=lambda _: True,
+                may_write=True,
+                clock=clock,
+                screen=shared.screen,
+                prefix="/web",
+                limits=PageLimits(rates=rates, drafts=rates, body_bytes=10_000),
+                is_stopping=lambda: False,
+            )
+            headers = {"origin": ADDRESS}
+            web = TestClient(pages, base_url=ADDRESS, headers=headers, follow_redirects=False)
+            held.callback(web.close)
+            return apps, tokens, web
+
+        yield open_pages
 
 
 @pytest.fixture

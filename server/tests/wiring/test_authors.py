@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 
 import psycopg
 import pytest
 from server.tests.databases import SERIES
-from server.tests.two_homes import ask, settings_in
-from starlette.testclient import TestClient
-from tests.doors.web.web_world import ADDRESS
+from server.tests.two_homes import ask
 from tests.patience import until
 
-from commonplace.app import Apps
-from commonplace.app.process import ProcessContext
 from commonplace.core.spaces import Member, at_work
-from commonplace.doors.web.guard import PageLimits
 from commonplace.journals.table import OF_SPACES
-from commonplace_server.http.limits import Limits, RateLimiter
-from commonplace_server.http.served_pages import pages_for_tokens
 from commonplace_server.postgres.migrate import migrate_postgres
-from commonplace_server.tokens import TokenFile
 
 TEAM = "space:team"
 ANN, BOB = (Member(name=name, may_delete=False) for name in ("ann", "bob ä"))
@@ -158,41 +149,22 @@ def test_all_that_is_in_a_space_names_its_author(servers, place, other):
         assert unnamed(into, authors) == set()
 
 
-def test_the_pages_name_them_too(tmp_path, clock, slot):
+def test_the_pages_name_them_too(browse):
     """Those of each entry and overview, the lists of the log, of a day and of a search."""
-    settings = settings_in(tmp_path)
-    with closing(ProcessContext(settings, encoder=slot, serves_owners=True)) as shared:
-        apps = Apps(settings, user_home=None, clock=clock, shared=shared)
-        tokens, rates = TokenFile(settings.home, clock=clock), RateLimiter(Limits(), clock.seconds)
-        pages = pages_for_tokens(
-            apps,
-            tokens=tokens,
-            knows_host=lambda _: True,
-            may_write=True,
-            clock=clock,
-            screen=shared.screen,
-            prefix="/web",
-            limits=PageLimits(rates=rates, drafts=rates, body_bytes=10_000),
-            is_stopping=lambda: False,
-        )
-        given = {"headers": {"origin": ADDRESS}, "follow_redirects": False}
-        client = TestClient(pages, base_url=ADDRESS, **given)
-        with closing(apps), closing(client) as web:
-            with apps.using(TEAM) as app:
-                authors = fill(app)
-            key = tokens.create(TEAM, member="eve")[1]
-            assert web.post("/web/enter", data={"key": key}).status_code == 303
-            for ref, author in authors.items():
-                assert f"by {author}" in web.get("/web/entry", params={"ref": ref}).text
-            section = web.get("/web/notebook/section", params={"name": "food"}).text
-            assert "Overview by bob ä" in section
-            assert ">by ann<" in section
-            assert " by ann. <" in web.get("/web/timeline").text
-            for page in ("/web/chronicle", "/web/", "/web/search?q=quokka"):
-                for name in ("ann", "bob ä"):
-                    until(
-                        lambda at=page, by=f"by {name}": by in web.get(at).text, f"{name} at {page}"
-                    )
+    apps, tokens, web = browse()
+    with apps.using(TEAM) as app:
+        authors = fill(app)
+    key = tokens.create(TEAM, member="eve")[1]
+    assert web.post("/web/enter", data={"key": key}).status_code == 303
+    for ref, author in authors.items():
+        assert f"by {author}" in web.get("/web/entry", params={"ref": ref}).text
+    section = web.get("/web/notebook/section", params={"name": "food"}).text
+    assert "Overview by bob ä" in section
+    assert ">by ann<" in section
+    assert " by ann. <" in web.get("/web/timeline").text
+    for page in ("/web/chronicle", "/web/", "/web/search?q=quokka"):
+        for name in ("ann", "bob ä"):
+            until(lambda at=page, by=f"by {name}": by in web.get(at).text, f"{name} at {page}")
 
 
 @pytest.mark.usefixtures("postgres_template")  # the roles

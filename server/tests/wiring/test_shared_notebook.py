@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
-from server.tests.two_homes import ask, settings_in, traces
+from server.tests.two_homes import ask, traces
 from server.tests.wiring.shared_laws import SAID, SharedJournalLaws
-from starlette.testclient import TestClient
-from tests.doors.web.web_world import ADDRESS
 
-from commonplace.app import Apps
-from commonplace.app.process import ProcessContext
 from commonplace.core.errors import Conflict, Invalid, NotFound
-from commonplace.doors.web.guard import PageLimits
 from commonplace.notebook import Notebook
-from commonplace_server.http.limits import Limits, RateLimiter
-from commonplace_server.http.served_pages import pages_for_tokens
-from commonplace_server.tokens import TokenFile
 
 
 def written(app, text, path="gate/keeping", **given):
@@ -410,34 +401,15 @@ def test_an_export_with_more_than_a_database_has_a_place_for_is_not_imported(ser
     assert [*bob.notebook.repository.folder.parent.glob("notebook*")] == []
 
 
-def test_the_page_shows_sections_and_what_each_entry_changed(tmp_path, database, clock, slot):
+def test_the_page_shows_sections_and_what_each_entry_changed(database, browse):
     """As from a repository, without what a sync leaves to be settled."""
-    settings = settings_in(tmp_path, **{"database.url": database.app_url})
-    with closing(ProcessContext(settings, encoder=slot, serves_owners=True)) as shared:
-        apps = Apps(settings, user_home=None, clock=clock, shared=shared)
-        tokens = TokenFile(settings.home, clock=clock)
-        rates = RateLimiter(Limits(), clock.seconds)
-        pages = pages_for_tokens(
-            apps,
-            tokens=tokens,
-            knows_host=lambda _: True,
-            may_write=True,
-            clock=clock,
-            screen=shared.screen,
-            prefix="/web",
-            limits=PageLimits(rates=rates, drafts=rates, body_bytes=10_000),
-            is_stopping=lambda: False,
-        )
-        client = TestClient(
-            pages, base_url=ADDRESS, headers={"origin": ADDRESS}, follow_redirects=False
-        )
-        with closing(apps), closing(client) as web:
-            with apps.using("ann") as app:
-                ref = written(app, SAID, overview="The gate has a code.")
-            entered = web.post("/web/enter", data={"key": tokens.create("ann")[1]})
-            assert entered.status_code == 303, entered.text
-            assert "gate" in web.get("/web/notebook").text
-            page = web.get("/web/notebook/section", params={"name": "gate/keeping"}).text
-            assert "The gate has a code." in page
-            assert SAID in page
-            assert SAID in web.get("/web/entry", params={"ref": ref}).text
+    apps, tokens, web = browse(**{"database.url": database.app_url})
+    with apps.using("ann") as app:
+        ref = written(app, SAID, overview="The gate has a code.")
+    entered = web.post("/web/enter", data={"key": tokens.create("ann")[1]})
+    assert entered.status_code == 303, entered.text
+    assert "gate" in web.get("/web/notebook").text
+    page = web.get("/web/notebook/section", params={"name": "gate/keeping"}).text
+    assert "The gate has a code." in page
+    assert SAID in page
+    assert SAID in web.get("/web/entry", params={"ref": ref}).text
