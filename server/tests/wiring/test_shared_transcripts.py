@@ -10,6 +10,8 @@ from tests.contracts.noting import Noted
 from tests.journals.transcripts.sessions import said
 
 from commonplace.core.errors import NotFound, Unavailable
+from commonplace.journals.transcripts.moving import move_sessions
+from commonplace.journals.transcripts.store import TranscriptStore
 from commonplace.transcripts import Transcripts
 from commonplace.verbs.forgetting.selection import EntrySelection
 
@@ -178,6 +180,30 @@ def test_what_does_not_arrive_stays_in_the_files(servers, admin):
         again.transcripts.service()
     assert path.exists()
     assert len(exported(servers("two"))) == 4
+
+
+def test_what_an_older_server_deletes_beside_a_move_stays_deleted(servers):
+    """One that knows no database keeps and deletes as the last session has just moved."""
+
+    class Moved(TranscriptStore):
+        def hand_over(self, *given):
+            stay = super().hand_over(*given)
+            keep(before, SAID, "ok", session="pier")
+            before.transcripts.store.delete("codex", "pier", [1])
+            return stay
+
+    before, one = servers("one", url=""), servers("one", start=2)
+    there = one.transcripts.store
+    keep(before, SAID, "ok")
+    before.transcripts.store.delete("codex", "quay", [2])
+    folder = str(before.folder / "transcripts")
+    move_sessions(there, Moved(folder), unfile=lambda _: None)
+    assert before.transcripts.store.append("codex", "pier", [said(1, id="pier-1")]) == 0
+    moved = servers("one", start=3).transcripts.store
+    assert not (before.folder / "transcripts").exists()
+    for session, n in (("quay", 2), ("pier", 1)):
+        assert moved.append("codex", session, [said(n, id=f"{session}-{n}")]) == 0
+    assert [x.n for x in moved.read("codex", "pier")] == [2]
 
 
 def test_an_export_moves_a_user_either_way(one, servers):

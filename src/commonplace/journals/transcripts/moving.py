@@ -67,7 +67,7 @@ def _not_all(path: str) -> Unavailable:
 
 def _remove_empty(folder: str) -> None:
     """Remove what is left of a folder of which all was given away."""
-    names = (files.TOMBSTONES, CATALOG, f"{CATALOG}-wal", f"{CATALOG}-shm")
+    names = (CATALOG, f"{CATALOG}-wal", f"{CATALOG}-shm")
     places = sorted((x.path for *_, x in files.list_years(folder)), reverse=True)
     with translated(folder):
         for name in names:

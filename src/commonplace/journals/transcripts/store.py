@@ -10,6 +10,7 @@ import json
 import os
 import threading
 import zlib
+from contextlib import suppress
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -289,8 +290,8 @@ class TranscriptStore:
     ) -> list[str]:
         """Give away what was deleted, then each session by client, name and year.
 
-        Its file goes when `take` returns, unless it has broken lines. No other
-        process writes until the end.
+        Its file goes when `take` returns, unless it has broken lines; what says what was deleted
+        goes with the last. No other process writes until the end.
         Returns the files that stay. Raises: as these, Denied, Unavailable.
         """
 
@@ -305,6 +306,9 @@ class TranscriptStore:
                 places = {x: files.path_of(self.folder, x[0], known[x][0], x[1]) for x in known}
                 given = {x: path for x, path in places.items() if path not in stay}
                 if not given:
+                    if not stay:  # later another process may have noted more there
+                        with translated(self._tombstones), suppress(FileNotFoundError):
+                            os.unlink(self._tombstones)
                     return stay
                 for (client, session), path in given.items():
                     found = files.read_lines(path)
