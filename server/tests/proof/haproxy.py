@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -17,36 +18,20 @@ from tests.patience import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Nothing is tried again: whatever a server refuses reaches the client.
-_CONF = """
-global
-    stats socket {folder}/stats
-defaults
-    mode http
-    retries 0
-    timeout connect 10s
-    timeout client 300s
-    timeout server 300s
-    timeout check 2s
-frontend clients
-    bind fd@{fd}
-    default_backend servers
-    use_backend servers if {{ nbsrv(servers) gt 0 }}
-    # None is ready, as while the database is away: any that is alive says so in its own words.
-    default_backend alive
-backend servers
-    balance roundrobin
-    option httpchk GET /readyz
-    http-check expect status 200
-    default-server check inter 250ms fall 2 rise 1
-{servers}
-backend alive
-    balance roundrobin
-    option httpchk GET /healthz
-    timeout check 60s
-    default-server check inter 1s
-{servers}
-"""
+_PAGE = Path(__file__).parents[2] / "docs" / "http.md"
+
+
+def _conf_of_page() -> str:
+    """What the page tells to set, with places for what a test fills in.
+
+    Nothing is tried again: whatever a server refuses reaches the client. It looks more often.
+    """
+    page = _PAGE.read_text("utf-8")
+    block = page.partition("```\ndefaults\n")[2].partition("\n```")[0]
+    block = block.replace("{", "{{").replace("}", "}}").replace("inter 1s fall", "inter 250ms fall")
+    block = re.sub(r"(\n +server .*)+", "\n{servers}", block).replace("bind :8080", "bind fd@{fd}")
+    return f"global\n    stats socket {{folder}}/stats\ndefaults\n    retries 0\n{block}\n"
+
 
 _TO_PRIMARY = """
 global
@@ -57,7 +42,7 @@ defaults
     timeout client 300s
     timeout server 300s
     timeout check 2s
-listen servers
+listen ready
     bind fd@{fd}
     option httpchk GET /primary
     http-check expect status 200
@@ -71,12 +56,12 @@ class HaProxy:
 
     Args:
         ports: Of each server.
-        conf: What it does.
+        conf: What it does; empty for what the page tells to set.
         more: What else is set for a server, by its port.
     """
 
     def __init__(
-        self, ports: Sequence[int], *, conf: str = _CONF, more: Mapping[int, str] | None = None
+        self, ports: Sequence[int], *, conf: str = "", more: Mapping[int, str] | None = None
     ) -> None:
         program = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
         if program is None:
@@ -89,9 +74,8 @@ class HaProxy:
             given = more or {}
             lines = [f"    server s{x} 127.0.0.1:{x} {given.get(x, '')}" for x in ports]
             file = self._folder / "conf"
-            file.write_text(
-                conf.format(folder=self._folder, fd=opened.fileno(), servers="\n".join(lines))
-            )
+            filled = {"folder": self._folder, "fd": opened.fileno(), "servers": "\n".join(lines)}
+            file.write_text((conf or _conf_of_page()).format(**filled))
             self._running = subprocess.Popen(
                 [program, "-db", "-f", str(file)],
                 pass_fds=[opened.fileno()],
@@ -130,7 +114,7 @@ class HaProxy:
             asking.sendall(b"show stat\n")
             said = b"".join(iter(lambda: asking.recv(65536), b"")).decode()
         rows = csv.DictReader(said.splitlines())
-        found = (x for x in rows if (x["# pxname"], x["svname"]) == ("servers", f"s{port}"))
+        found = (x for x in rows if (x["# pxname"], x["svname"]) == ("ready", f"s{port}"))
         return next(found)[name]
 
     def __enter__(self) -> Self:

@@ -159,9 +159,9 @@ class Told(Struct, frozen=True, kw_only=True):
 class Caller:
     """A user of a server, or of a proxy before some, by the plain API. Close it."""
 
-    def __init__(self, base: str, token: str) -> None:
+    def __init__(self, base: str, token: str, *, patience_s: float = PATIENCE_S) -> None:
         self.base = base
-        self._http = httpx2.Client(timeout=PATIENCE_S, headers=bearer(token))
+        self._http = httpx2.Client(timeout=patience_s, headers=bearer(token))
 
     @cached_property
     def tools(self) -> frozenset[str]:

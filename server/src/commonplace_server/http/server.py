@@ -36,6 +36,7 @@ from commonplace_server.http.preload import WarmedApps
 from commonplace_server.http.readiness import Readiness
 from commonplace_server.http.sessions import Callers
 from commonplace_server.http.shared_sessions import SharedSessions
+from commonplace_server.standstill import PROCESS
 
 if TYPE_CHECKING:
     import socket
@@ -237,7 +238,7 @@ class HttpDoor:
                 authorization=self._sign_in.authorization,
             )
             server = make_server(
-                gate, limits=self._limits.connections, finish_s=self._limits.finish_s
+                _timed(gate), limits=self._limits.connections, finish_s=self._limits.finish_s
             )
             shutdown = _Shutdown(readiness, callers, server, self._limits)
             tasks.start_soon(shutdown.run)
@@ -344,6 +345,16 @@ class HttpDoor:
         return self._withheld[kind]
 
 
+def _timed(answer: Application) -> Application:
+    """The application, with it known of each request when it came."""
+
+    async def answer_timed(scope: Scope, receive: Receive, send: Send) -> None:
+        with PROCESS.asked():
+            await answer(scope, receive, send)
+
+    return answer_timed
+
+
 class _Shutdown:
     """How a server stops: it says so, admits nothing new, ends streams, and lets calls finish."""
 
@@ -428,6 +439,7 @@ async def _adjust_threads(concurrency: ConcurrencyLimit) -> None:
     """Give the SDK as many threads for calls as `ConcurrencyLimit` allows now."""
     limiter = anyio.to_thread.current_default_thread_limiter()
     while True:
+        PROCESS.look()
         limiter.total_tokens = concurrency.room()
         await anyio.sleep(ADJUST_S)
 

@@ -19,6 +19,7 @@ from commonplace.doors.protocol import MODERN, RateLimitExceeded
 from commonplace_server.http.calls import ServedSession
 from commonplace_server.http.gate import Refusal, refuse
 from commonplace_server.scope import SESSION, STREAM, WORK, is_api
+from commonplace_server.standstill import PROCESS, came_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -223,7 +224,8 @@ class _CallerState:
         held = self._sessions.get(session_id or b"") or _OpenSession(self._new_session())
         scope[SESSION] = held.session
         if STREAM not in scope:
-            scope[WORK] = lambda: self._work(held)
+            came = came_at()
+            scope[WORK] = lambda: self._work(held, came)
         with self._in_flight(held, is_stream=STREAM in scope) as cancelled:
             answer = _Answer(send, begun=lambda status, named: self._keep(held, status, named))
             await self._is_ready.wait()
@@ -253,9 +255,9 @@ class _CallerState:
                 held.open -= 1
 
     @contextmanager
-    def _work(self, held: _OpenSession) -> Iterator[None]:
-        """Count a call while it runs. Raises: RateLimitExceeded."""
-        with self._working():
+    def _work(self, held: _OpenSession, came: float) -> Iterator[None]:
+        """Count a call while it runs. came: when it was asked. Raises: RateLimitExceeded."""
+        with self._working(), PROCESS.asked(came):
             self._at_work += 1
             held.open += 1
             try:

@@ -160,6 +160,7 @@ class Postgres:
         check: Called with a connection before the first one is handed out; see `refuse_unguarded`.
         most: The number of connections that may be open.
         quota: What each user may keep; what is moved or forgotten is never refused.
+        refuse: Called before what a user keeps is committed; what it raises rolls it back.
         prepares: Whether the server keeps the plans of queries that say so. Not through a pooler.
     """
 
@@ -171,6 +172,7 @@ class Postgres:
         most: int = CONNECTIONS,
         deadline_s: float = DEADLINE_S,
         quota: Quota | None = None,
+        refuse: Callable[[], None] = lambda: None,
         prepares: bool = False,
     ) -> None:
         self._prepare_threshold = _ON_REQUEST if prepares else None
@@ -179,6 +181,7 @@ class Postgres:
         self._most = most
         self._deadline_s = deadline_s
         self._quota = quota
+        self._refuse = refuse
         self.refused = 0  # writes, by the quota
         self._lock = threading.Lock()
         self._made: ConnectionPool[Connection] | None = None
@@ -392,6 +395,8 @@ class Postgres:
             conn, _ = self._begun(lambda conn: _begin(conn, owner, commit, quota, late), late)
             try:
                 yield conn
+                if owner and commit == "synced":
+                    self._refuse()
                 self._commit(conn)
             except BaseException as exc:
                 self._is_away = self._is_away or isinstance(exc, Late)

@@ -26,6 +26,7 @@ from commonplace_server.records.former_texts import MemoryFormerTexts
 from commonplace_server.records.outbox_checks import check_unchanged
 from commonplace_server.records.times import MemoryTimes
 from commonplace_server.records.upkeep import MemoryUpkeep
+from commonplace_server.standstill import PROCESS
 from commonplace_server.state.spending import SpentDatabase
 from commonplace_server.state.visitors import BrowsersOfOwner, VisitorDatabase
 from commonplace_server.store import entries
@@ -79,7 +80,9 @@ class PostgresMemories:
         # Commands on the machine are not held to it: who calls them sets the quota.
         quota = Quota(serve.most_entries, serve.most_bytes)
         is_held = shared.serves_owners and any(quota)
-        self._database = Postgres(url, check=check_database, quota=quota if is_held else None)
+        self._database = Postgres(
+            url, check=check_database, quota=quota if is_held else None, refuse=PROCESS.refuse
+        )
         self._index = index.PostgresIndex(self._database)
         self._shared = shared
 

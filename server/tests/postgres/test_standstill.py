@@ -1,0 +1,85 @@
+"""What was asked before a process stood still is not kept when it goes on."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+
+from commonplace.core.errors import Unavailable
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.standstill import LONGEST_S, Standstill, came_at
+
+
+class Seconds:
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def seconds():
+    return Seconds()
+
+
+@pytest.fixture
+def standstill(seconds):
+    """One that was long made when it was first looked, as where a server starts slowly."""
+    made = Standstill(monotonic=seconds)
+    seconds.now += 2 * LONGEST_S
+    made.look()
+    return made
+
+
+@pytest.fixture
+def keep(database, standstill):
+    """Writes one row of a user, and says how many there are."""
+    pool = Postgres(database.app_url, check=lambda *_: None, refuse=standstill.refuse)
+
+    @contextmanager
+    def keeping():
+        with pool.owner_transaction("ann") as conn:
+            conn.execute(
+                "INSERT INTO cp_keys (user_id, journal, key, ids, at)"
+                " VALUES ('ann', 'private', %s, '{}', now())",
+                (str(len(rows())),),
+            )
+            yield
+
+    def rows():
+        return database.rows("SELECT 1 FROM cp_keys")
+
+    keeping.rows = rows
+    yield keeping
+    pool.close()
+
+
+def test_what_was_asked_before_is_rolled_back(keep, standstill, seconds):
+    """In the midst of its transaction or before it, and what may have lain there unread."""
+    with standstill.asked():
+        with pytest.raises(Unavailable, match="stood still"), keep():
+            seconds.now += LONGEST_S + 1
+        with pytest.raises(Unavailable) as told, keep():
+            pass
+    assert told.value.hint
+    with standstill.asked(), pytest.raises(Unavailable), keep():
+        pass
+    assert keep.rows() == []
+
+
+def test_what_is_asked_later_is_kept(keep, standstill, seconds):
+    """So is what a busy server was slow to do, and what no request asked for."""
+    for _ in range(3):
+        with standstill.asked():
+            came = came_at()
+            seconds.now += LONGEST_S - 1
+            with standstill.asked(came), keep():
+                pass
+    seconds.now += LONGEST_S + 1
+    with keep():
+        pass
+    seconds.now += 1
+    with standstill.asked(), keep():
+        pass
+    assert len(keep.rows()) == 5
