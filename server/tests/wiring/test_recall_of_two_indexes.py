@@ -9,6 +9,7 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import NotFound
 from commonplace.journals.memory.records import RecordDraft
+from commonplace_server.index.index import PostgresOwnerIndex
 from commonplace_testing import HashingEncoder, ReadySlot
 
 
@@ -76,6 +77,13 @@ def test_a_served_user_is_answered_where_the_disk_takes_nothing(one):
         answer = one.toolset("recall").tool("recall").call(call).facts
         assert [hit["ref"] for hit in answer["results"]] == [ref]
         assert answer["notes"] == []
+
+
+def test_an_index_without_entries_is_not_searched(one):
+    """A server makes one as it warms up; what lies in the database is looked for there alone."""
+    one.warm_up()
+    assert one.shared.has_index("ann")
+    assert isinstance(one.recall.service().index, PostgresOwnerIndex)
 
 
 SAID = "The blue door behind the bakery opens with four seven one one, Ann said so to me."

@@ -11,6 +11,7 @@ from commonplace.core.import_notes import NOT_NOTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from commonplace.core.import_notes import NotesImport
@@ -527,6 +528,15 @@ class FindsShortRefs(Protocol):
 
 
 @runtime_checkable
+class AsksTogether(Protocol):
+    """What lies on a server, where questions cost less when several share a transaction."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """Have what this thread asks inside it share transactions; nothing long is waited for."""
+        ...
+
+
+@runtime_checkable
 class FollowsChains(Protocol):
     """An index that follows supersedings from an entry to the newest, however many there are."""
 
@@ -535,11 +545,8 @@ class FollowsChains(Protocol):
     ) -> Sequence[tuple[str, str]]:
         """Each (former, successor) on the way from some refs to the newest entry of their chains.
 
-        before: Only successors written before this count; None for all.
-
-        Returns:
-            Links, those of older successors first: of two that took one place the later one counts.
-            A circle is given once. Raises: Unavailable.
+        Those of older successors come first: of two that took one place the later one counts. A
+        circle is given once. before: only successors of earlier count. Raises: Unavailable.
         """
         ...
 

@@ -56,6 +56,7 @@ from commonplace_server.postgres.text_lists import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from psycopg import Cursor
@@ -336,6 +337,10 @@ class PostgresOwnerIndex:
             read=lambda keys: self._read(keys, cached),
         )
         return candidates_of(measured, asked)
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is asked inside it shares transactions; see `core.ports.AsksTogether`."""
+        return self._common.database.together(self._owner)
 
     def counts(self, identity: str) -> Counts:
         """How much is held, and how much waits for this encoder; bytes are not counted.

@@ -184,7 +184,7 @@ class TimelinePostgres:
         if self._used.rows is not None:
             yield self._used.rows
             return
-        with self._database.owner_transaction(self._owner, commit="soon") as conn:
+        with self._database.shared_transaction(self._owner) as conn:
             asked = {"owner": self._owner, "present": self._clock()}
             found = conn.execute(query("open"), asked).fetchone()
             if found is None:

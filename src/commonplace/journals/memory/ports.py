@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from commonplace.core.ports import AsksTogether
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
@@ -119,12 +121,8 @@ class MemoryStore(LogsCalls, Erases, Protocol):
 
 
 @runtime_checkable
-class SharesTransactions(Protocol):
-    """A store on a server, whose questions cost less when several share a transaction."""
-
-    def together(self) -> AbstractContextManager[None]:
-        """Have what this thread asks inside it share transactions; nothing long is waited for."""
-        ...
+class SharesTransactions(AsksTogether, Protocol):
+    """A store on a server, which does several things as a whole too."""
 
     def one_transaction(self, kind: Kind, ref_id: str) -> AbstractContextManager[None]:
         """Have all that this thread does inside it be done as a whole, or not at all.

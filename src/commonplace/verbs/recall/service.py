@@ -15,7 +15,13 @@ from msgspec.structs import replace
 
 from commonplace.core.clock import bounds_us
 from commonplace.core.errors import Denied, NotFound, Unavailable
-from commonplace.core.ports import CountsJournals, ListsScopes, OpensPaths, SumsUpEntries
+from commonplace.core.ports import (
+    AsksTogether,
+    CountsJournals,
+    ListsScopes,
+    OpensPaths,
+    SumsUpEntries,
+)
 from commonplace.core.refs import look_up
 from commonplace.core.text import opening
 from commonplace.core.values import Filter, Interval
@@ -221,6 +227,13 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         Raises: Invalid, which names the argument; Unavailable.
         """
         most = _Most(policy.RECALL_MOST, room) if limit is None else _Most(limit)
+        # One transaction for several questions, unless they wait for a model in between.
+        if isinstance(self.index, AsksTogether) and self.finder.is_ready:
+            with self.index.together():
+                return self._recalled(query, when, within, most)
+        return self._recalled(query, when, within, most)
+
+    def _recalled(self, query: str, when: str, within: Filter, most: _Most) -> EntriesRecalled:
         limit = most.limit
         from commonplace.search.query_features import read_todos
 
