@@ -114,8 +114,15 @@ with world.apps().using("ann") as app:
             journal.edit(ref, text)
         elif act == "delete":
             journal.delete(ref)
-        else:
+        elif act == "log":
             ref = log.add_event(text).event.ref
+        elif act == "relog":
+            log.edit_event(ref.removeprefix("chronicle:"), message=text)
+        elif act == "unlog":
+            log.delete_event(ref.removeprefix("chronicle:"))
+        elif act == "find":
+            found = app.recall.toolset().tool("recall").call({"query": text})
+            ref = " ".join(found.text.split())
         print(ref, flush=True)
 """
 
@@ -142,10 +149,17 @@ def test_a_write_of_another_server_that_was_never_filed_is_found_without_a_look(
         acts("edit", ref, "About ochre.")
         assert "About ochre." in answered("ochre")
         assert "About turquoise." not in answered("turquoise")
-        acts("log", text="Painted it magenta")
-        assert "Painted it magenta" in answered("magenta")
         acts("delete", ref)
         assert "About ochre." not in answered("ochre")
+        logged = acts("log", text="Painted it magenta")
+        assert "Painted it magenta" in answered("magenta")
+        acts("relog", logged, "Painted it maroon")
+        assert "Painted it maroon" in answered("maroon")
+        assert "Painted it magenta" not in answered("magenta")
+        acts("unlog", logged)
+        assert "Painted it maroon" not in answered("maroon")
+        app.chronicle.service().add("Painted it indigo")
+        assert "Painted it indigo" in acts("find", text="indigo")
         other.kill()
     apps.close()
 

@@ -90,6 +90,7 @@ def opened(index, clock):
                 encoder=slot,
                 holder=holder or f"process-{len(made)}",
                 monotonic=clock.seconds,
+                now=clock.seconds,
                 **rest,
             )
         )

@@ -87,13 +87,15 @@ class Source(Protocol):
 
 @runtime_checkable
 class SettlesMark(Protocol):
-    """A source whose mark is another once it is too old to hide a second write within one tick.
+    """A source whose mark tells of every write of our own programs, two within one tick as well.
 
-    Every write that replaces or adds a file is then seen by the mark alone, and only what is edited
-    in place is not.
+    Only what others edit in place is then not seen by the mark alone.
     """
 
-    settles_mark: bool
+    @property
+    def settles_mark(self) -> bool:
+        """Whether it does, where the journal lies."""
+        ...
 
 
 @runtime_checkable

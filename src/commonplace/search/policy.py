@@ -62,9 +62,6 @@ LOOK_HOLDS_S = 86_400.0
 """Where only our own programs write, a search starts a sweep when the last one is older than this:
 their writes change a journal's mark, and until then that alone is read."""
 
-TICK_S = 2.0
-"""The longest tick of a disk's clock, that of FAT: a mark of that age hides no second change."""
-
 RETRY_S = (1.0, 30.0)
 """How soon vectors that could not be made are tried again: first and at most, doubled between."""
 

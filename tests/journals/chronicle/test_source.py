@@ -44,11 +44,15 @@ def path(tmp_path) -> Path:
     return tmp_path / "chronicle.db"
 
 
-def opened(path: Path, form: str = "database") -> ChronicleJournal:
+def opened(path: Path, form: str = "database", *, only_ours: bool = False) -> ChronicleJournal:
     """A chronicle in UTC."""
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
     place = ChroniclePlace(path=path, form=form)
-    _OPENED.append(ChronicleJournal(place, owner="me", author=author, clock=lambda: NOW, zone=UTC))
+    _OPENED.append(
+        ChronicleJournal(
+            place, owner="me", author=author, clock=lambda: NOW, zone=UTC, only_ours=only_ours
+        )
+    )
     return _OPENED[-1]
 
 
@@ -210,6 +214,96 @@ def test_another_of_our_processes_counts_as_another(path):
     other.add_event("theirs")
     chronicle.add_event("ours again")
     assert sorted(follower.catch_up()) == ["+ours", "+ours again", "+theirs"]
+
+
+def test_where_only_we_write_what_another_of_our_processes_adds_is_read_alone(path):
+    """Between our own entries, edits and deletions; its own edits and deletions bring a pass."""
+    chronicle, other = opened(make("D2", path), only_ours=True), opened(path, only_ours=True)
+    follower = Follower(ChronicleSource(chronicle))
+    follower.catch_up()
+    passes = follower.passes
+    ours = chronicle.add_event("ours").event
+    theirs = other.add_event("theirs").event
+    assert sorted(follower.catch_up()) == ["+ours", "+theirs"]
+    chronicle.edit_event(ours.id, message="edited")
+    chronicle.delete_event(theirs.id)
+    assert follower.catch_up() == ["+edited", "-theirs"]
+    assert follower.passes == passes
+    other.edit_event(ours.id, message="edited there")
+    assert follower.catch_up() == ["+edited there"]
+    chronicle.add_event("one more")
+    other.delete_event(ours.id)
+    assert sorted(follower.catch_up()) == ["+one more", "-edited there"]
+    assert follower.passes == passes + 2
+
+
+def test_where_only_we_write_each_write_is_in_the_mark_and_nothing_else_is(path):
+    """An edit that leaves the files as they were as well; a file that is written again is not."""
+    chronicle = opened(path, only_ours=True)
+    source = ChronicleSource(chronicle)
+    event = chronicle.add_event("one").event
+    found = os.stat(path)
+    marks = [source.mark()]
+    for message in ("two", "three"):
+        chronicle.edit_event(event.id, message=message)
+        with closing(sqlite3.connect(path)) as conn:
+            conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+        marks.append(source.mark())
+    chronicle.delete_event(event.id)
+    marks.append(source.mark())
+    assert len(set(marks)) == len(marks)
+    rows(path, "VACUUM")
+    assert source.mark() == marks[-1]
+
+
+@pytest.mark.parametrize("change", FOREIGN)
+def test_where_only_we_write_a_sweep_finds_what_others_do(change, path):
+    """What adds or deletes an entry is found by the mark already."""
+    sql, expected = FOREIGN[change]
+    follower = Follower(ChronicleSource(opened(make("D2", path), only_ours=True)))
+    follower.catch_up()
+    rows(path, sql)
+    if change in {"an entry added", "an entry deleted"}:
+        assert follower.catch_up() == expected
+    else:
+        assert follower.catch_up(sweep=True) == expected
+    assert follower.catch_up(sweep=True) == []
+
+
+@pytest.mark.parametrize("generation", ["A", "D1"])
+def test_where_only_we_write_an_earlier_layout_is_followed(generation, path):
+    """Until the first write makes it the newest one, by its files; then by its numbers."""
+    chronicle = opened(make(generation, path), only_ours=True)
+    if generation == "A":
+        chronicle.upgrade()
+    follower = Follower(ChronicleSource(chronicle))
+    assert len(follower.catch_up()) == len(chronicle.list_events().events)
+    event = chronicle.add_event("one").event
+    assert "+one" in follower.catch_up()
+    opened(path, only_ours=True).delete_event(event.id)
+    assert follower.catch_up() == ["-one"]
+
+
+def test_where_only_we_write_what_expires_goes(path):
+    """Though no write says so, and another of our processes adds an entry as it goes."""
+    hidden: set[str] = set()
+    place = ChroniclePlace(path=make("D2", path), form="database")
+    chronicle = ChronicleJournal(
+        place,
+        owner="me",
+        clock=lambda: NOW,
+        zone=UTC,
+        hidden=lambda: frozenset(hidden),
+        only_ours=True,
+    )
+    with closing(chronicle):
+        follower = Follower(ChronicleSource(chronicle))
+        follower.catch_up()
+        ref, doc = next(iter(follower.docs.items()))
+        hidden.add(ref)
+        opened(path, only_ours=True).add_event("one")
+        assert sorted(follower.catch_up()) == ["+one", f"-{doc.text}"]
 
 
 def test_a_sweep_of_an_old_file_reads_it_once(path):

@@ -83,17 +83,17 @@ class ChronicleWiring:
             author=self._author(),
             screen=context.shared.screen,
             hidden=context.hidden,
+            only_ours=context.shared.is_served(settings.owner),
         )
 
     def _author(self) -> Author:
         """Who logs: nothing of the server's surroundings where another user is served."""
         from commonplace.journals.chronicle.journal import author_here
 
-        context, owner = self._context, self._context.settings.owner
-        is_server = context.shared.serves_owners
-        if context.shared.is_served(owner):
-            return author_here({"USER": owner}, hostname="", directory=None)
-        here = None if is_server else context.settings.project or _working_folder()
+        shared, settings = self._context.shared, self._context.settings
+        if shared.is_served(settings.owner):
+            return author_here({"USER": settings.owner}, hostname="", directory=None)
+        here = None if shared.serves_owners else settings.project or _working_folder()
         return author_here(os.environ, hostname=platform.node(), directory=here)
 
     def service(self) -> ChronicleService:

@@ -174,6 +174,11 @@ class ChronicleFile:
         found = map(_stat, self._files)
         return max((x.st_mtime_ns for x in found if x and x.st_size), default=0)
 
+    @property
+    def number(self) -> int:
+        """The number under which the disk knows the file that was opened; 0 for none."""
+        return self._identity[1] if self._identity else 0
+
     def state(self) -> str:
         """Size and mtime of the file and of what waits beside it; changes with every commit."""
         found = [_stat(x) for x in self._files]

@@ -138,6 +138,7 @@ class ChronicleJournal:
         patience_s: How long a lock of another program is waited for.
         screen: What every message and tag goes through that is written.
         hidden: Gives the refs of what has expired, which no reader may see.
+        only_ours: Whether no program but ours writes the files.
     """
 
     def __init__(
@@ -153,9 +154,10 @@ class ChronicleJournal:
         new_id: Callable[[], object] = uuid.uuid4,
         screen: Screen | None = None,
         hidden: Hidden = nothing_hidden,
+        only_ours: bool = False,
     ) -> None:
         self._store: ChronicleStore = store or _store_in(
-            place, zone=zone, patience_s=patience_s, hidden=hidden
+            place, zone=zone, patience_s=patience_s, hidden=hidden, only_ours=only_ours
         )
         self._path = place.path
         self._owner = owner
@@ -527,10 +529,12 @@ def _parse_cursor(cursor: str) -> tuple[int, int]:
 
 
 def _store_in(
-    place: ChroniclePlace, *, zone: tzinfo, patience_s: float, hidden: Hidden
+    place: ChroniclePlace, *, zone: tzinfo, patience_s: float, hidden: Hidden, only_ours: bool
 ) -> ChronicleDatabase | ChronicleTree:
     if place.form == "tree":
         from commonplace.journals.chronicle.markdown_tree import ChronicleTree
 
         return ChronicleTree(place.path, zone=zone, patience_s=patience_s, hidden=hidden)
-    return ChronicleDatabase(place.path, zone=zone, patience_s=patience_s, hidden=hidden)
+    return ChronicleDatabase(
+        place.path, zone=zone, patience_s=patience_s, hidden=hidden, only_ours=only_ours
+    )

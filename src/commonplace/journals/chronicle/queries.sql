@@ -194,6 +194,10 @@ WHERE id >= :low AND id < :high LIMIT 2;
 -- Appended to a reading: one entry by its number.
 WHERE rowid = :rowid;
 
+-- name: where_since
+-- Appended to a reading: entries with higher numbers, the last ones first.
+WHERE rowid > :number ORDER BY rowid DESC;
+
 -- name: where_rows
 -- Appended to a reading: entries by their numbers.
 WHERE rowid IN (SELECT value FROM json_each(:rowids));
@@ -298,6 +302,14 @@ INSERT INTO kept_entries;
 -- name: read_sequence
 -- The highest number ever given to an entry.
 SELECT max(seq) FROM sqlite_sequence WHERE name = 'entries';
+
+-- name: raise_sequence
+-- An edit or a deletion takes a number as well, which no entry will have.
+UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'entries';
+
+-- name: count_since
+-- How many entries have higher numbers.
+SELECT count(*) FROM entries WHERE rowid > :number;
 
 -- name: drop_sequence
 -- What the new table counted so far.

@@ -15,9 +15,10 @@ from commonplace.core.values import Drop, Put
 from commonplace.journals.chronicle.database import ChronicleDatabase
 from commonplace.journals.chronicle.entry_stamps import TICK_NS
 from commonplace.journals.chronicle.event import EVERYTHING, JOURNAL, doc_of
+from commonplace.journals.chronicle.numbered import NumberedEntries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping
 
     from commonplace.core.values import Change, Since
     from commonplace.journals.chronicle.event import Event
@@ -39,6 +40,10 @@ class ChronicleSource:
         self._store = chronicle.files
         self._examined = chronicle.examined
         self._zone, self._owner = chronicle.zone, chronicle.owner
+        self._numbered: NumberedEntries | None = None
+        if isinstance(self._store, ChronicleDatabase) and self._store.only_ours:
+            self._numbered = NumberedEntries(self._store)
+        self.settles_mark = self._numbered is not None
         self._logged: set[str] = set()
         self._passed: tuple[str, int] | None = None
         self._remains = False
@@ -49,9 +54,13 @@ class ChronicleSource:
         return JOURNAL
 
     def mark(self) -> str:
-        """A token that changes with every commit; about 1 ms at 100,000 entries."""
+        """A token that changes with every commit; about 1 ms at 100,000 entries.
+
+        Where only our programs write: with every commit of theirs, and that of no other but by the
+        count of entries and the numbers given.
+        """
         try:
-            return self._store.mark()
+            return self._numbered.mark() if self._numbered else self._store.mark()
         except CommonplaceError as exc:
             return f"{_UNREADABLE} {exc.message}"
 
@@ -62,16 +71,15 @@ class ChronicleSource:
     def scan(self, since: Since) -> Iterator[Change]:
         """Puts of what is new or altered, newest first, then drops of what is gone.
 
-        One pass compares the stamps of all entries, unless this process alone wrote since. Of a
-        database that is not known at all the newest entries come before that pass.
+        One pass compares the stamps of all entries, unless this process alone wrote since, or our
+        programs alone ever write and nothing but entries came. Of a database that is not known at
+        all the newest entries come before that pass.
         Raises: Invalid, Denied, Unavailable where the storage cannot be read.
         """
-        now = self._store.files_state()
-        if since.mark is not None:
-            ours = self._store.local_writes.refs_between(since.mark.partition(" ")[0], now)
-            if ours:
-                yield from self._scan_refs(ours, since)
-                return
+        touched = None if since.mark is None else self._touched(since.mark)
+        if touched is not None:
+            yield from self._compare(touched, since)
+            return
         known = since.stamps(f"{JOURNAL}:")
         state = self._store.mark()  # with what has expired, which no file says
         if since.mark is None and self._passed == (state, hash(frozenset(known.items()))):
@@ -110,10 +118,19 @@ class ChronicleSource:
             return []
         return self._store.newest(_AT_ONCE, EVERYTHING)
 
-    def _scan_refs(self, refs: Sequence[str], since: Since) -> Iterator[Change]:
-        for ref in dict.fromkeys(refs):
+    def _touched(self, mark: str) -> dict[str, Event | None] | None:
+        """What may have changed since a mark, as it is now; None where that takes a pass."""
+        now = self._numbered.state() if self._numbered else self._store.files_state()
+        ours = self._store.local_writes.refs_between(mark.partition(" ")[0], now)
+        if ours:
+            refs = dict.fromkeys(ours)
+            return {ref: self._store.get(ref.removeprefix(f"{JOURNAL}:")) for ref in refs}
+        added = self._numbered.added_since(mark) if self._numbered else None
+        return None if added is None else {event.ref: event for event in added}
+
+    def _compare(self, touched: Mapping[str, Event | None], since: Since) -> Iterator[Change]:
+        for ref, event in touched.items():
             known = since.stamps(ref).get(ref)
-            event = self._store.get(ref.removeprefix(f"{JOURNAL}:"))
             if event is not None and event.stamp != known:
                 yield Put(doc_of(event, self._zone, self._owner))
             elif event is None and known is not None:

@@ -49,6 +49,8 @@ class TranscriptSource:
     name = JOURNAL
     cheap_mark = True
     exact_mark = False
+    settles_mark = True
+    """Each write of ours takes a number of the catalog."""
 
     def __init__(
         self,

@@ -94,6 +94,7 @@ class Filing:
         shows_paths: Whether a message may name a path of this machine.
         hidden: Gives the refs of what has expired, which leaves the index at once.
         expire: Called before what changed is filed: forgets what has expired.
+        now: Seconds since the epoch.
         look_holds_s: How long a look at every entry holds where only our own programs write.
         on_proposal: Hears of each new entry that may take the place of another, by both refs.
     """
@@ -107,6 +108,7 @@ class Filing:
         holder: str,
         others: Sequence[Source] = (),
         monotonic: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
         quoting: Callable[[Sequence[str]], Sequence[str]] | None = None,
         elsewhere: Elsewhere = lambda _refs: (),
         observer: FilingObserver | None = None,
@@ -117,7 +119,7 @@ class Filing:
         on_proposal: Callable[[str, str], object] = lambda _later, _former: None,
     ) -> None:
         self._index, self._sources, self._encoder = index, sources, encoder
-        self._monotonic, self._shows_paths = monotonic, shows_paths
+        self._monotonic, self._now, self._shows_paths = monotonic, now, shows_paths
         self._lease = Lease(index, _ENCODING, holder, policy.LEASE_S)
         self._quoting, self._elsewhere, self._observer = quoting, elsewhere, observer
         self._hidden, self._expire, self._look_holds_s = hidden, expire, look_holds_s
@@ -156,7 +158,7 @@ class Filing:
             on_damage=self._note_damage,
             sweeping=self._sweeping,
             hidden=self._hidden,
-            last_look=LastLook(source, holds_s=self._look_holds_s, monotonic=self._monotonic),
+            last_look=LastLook(source, self._index, holds_s=self._look_holds_s, now=self._now),
             shows_paths=self._shows_paths,
         )
 

@@ -1,55 +1,74 @@
 """When every entry of a source was last looked at, and whether that look still holds.
 
-Never asks a source: it is told each mark that was read, and each look that is over.
+Never asks a source: it is told when a look begins, and when it is over.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 from typing import TYPE_CHECKING
 
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import SettlesMark
-from commonplace.search import policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from commonplace.core.ports import Source
+    from commonplace.core.ports import OwnerIndex, Source
+
+_LOOK = "\nlook"
+"""Behind the name of a source: under that name the index keeps when its last look began."""
+
+_log = logging.getLogger(__name__)
 
 
 class LastLook:
     """The last look at every entry of a source, edits in place included.
 
     Args:
-        holds_s: How long it holds where only our own programs write; 0 where others edit as well.
+        index: Keeps when it began, so that the next process need not look again.
+        holds_s: How long it holds where only our own programs write, and the source's mark tells of
+            each of their writes; 0 where others edit as well.
+        now: Seconds since the epoch.
     """
 
-    def __init__(self, source: Source, *, holds_s: float, monotonic: Callable[[], float]) -> None:
-        self._is_in_mark = source.exact_mark or isinstance(source, SettlesMark)
-        self._holds_s = holds_s
-        self._monotonic = monotonic
-        self._began_at = -math.inf
-        self._mark: str | None = None
-        self._seen: tuple[str | None, float] = None, math.inf
-
-    def see(self, mark: str) -> None:
-        """Note the source's mark of this moment."""
-        if mark != self._seen[0]:
-            self._seen = mark, self._monotonic()
+    def __init__(
+        self, source: Source, index: OwnerIndex, *, holds_s: float, now: Callable[[], float]
+    ) -> None:
+        settles = isinstance(source, SettlesMark) and source.settles_mark
+        self._holds_s = holds_s if source.exact_mark or settles else 0.0
+        self._index, self._name = index, f"{source.name}{_LOOK}"
+        self._now = now
+        self._began_at: float | None = None
 
     def holds(self) -> bool:
         """Whether no entry differs but for those that the mark tells of."""
-        if self._monotonic() - self._began_at >= self._holds_s:
+        if not self._holds_s:
             return False
-        return self._is_in_mark or self._mark == self._seen[0]
+        if self._began_at is None:
+            self._began_at = self._read()
+        return 0 <= self._now() - self._began_at < self._holds_s
 
     def begin(self) -> Callable[[], None]:
         """Note that a look begins; what is to be called when it has come to its end."""
-        (mark, seen_at), began_at = self._seen, self._monotonic()
-        # Two writes within one tick leave one mark: an earlier look may have come between them.
-        is_old = began_at - seen_at >= policy.TICK_S
+        began_at = self._now()
 
         def end() -> None:
-            self._began_at, self._mark = began_at, mark if is_old else None
+            self._began_at = began_at
+            if self._holds_s:
+                self._keep(began_at)
 
         return end
+
+    def _read(self) -> float:
+        try:
+            return float(self._index.known().marks.get(self._name, "-inf"))
+        except (CommonplaceError, ValueError):  # the look that follows meets the former as well
+            return -math.inf
+
+    def _keep(self, began_at: float) -> None:
+        try:
+            self._index.apply([], source=self._name, mark=f"{began_at:.3f}")
+        except CommonplaceError as exc:
+            _log.warning("When %r was looked at is not kept: %s", self._name, exc)

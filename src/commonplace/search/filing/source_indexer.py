@@ -247,9 +247,7 @@ class SourceIndexer:
     def _look(self) -> None:
         try:
             known, hidden = self._known
-            mark = self._mark(hidden)
-            self._last_look.see(mark)
-            behind = known != mark
+            behind = known != self._mark(hidden)
         except Exception as exc:  # noqa: BLE001  a thread's last line: a dead one sees nothing
             self._end(exc)
             return
