@@ -4,6 +4,7 @@ import contextlib
 import sqlite3
 
 import pytest
+from msgspec.structs import replace
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Drop, Put
@@ -63,5 +64,16 @@ def test_a_reader_in_the_way_is_reported(opened, folder, law, monkeypatch):
         with pytest.raises(Unavailable, match="remain"):
             mine.forget(["n:secret"])
         assert law.find(mine, SECRET) == {}
+    mine.forget(["n:secret"])
+    assert _held(folder) == set()
+
+
+def test_a_text_that_goes_on_leaves_nothing_to_erase_until_it_is_forgotten(opened, folder, law):
+    """What it said is said still, as of a turn that others join; not where a word of it left."""
+    mine = law.filled(opened(), [_secret_doc()])
+    mine.apply([Put(replace(_secret_doc(), text=f"{_secret_doc().text}\n\nAgreed."))])
+    assert not mine.has_remains()
+    mine.apply([Put(_secret_doc())])
+    assert mine.has_remains()
     mine.forget(["n:secret"])
     assert _held(folder) == set()

@@ -233,8 +233,10 @@ def _replace_doc(
         if same_text
         else []
     )
+    # A turn of a session that others join is said still: nothing of it is to be erased.
+    stays = same_text or conn.execute(sql["holds_no_more"], row | {"id": number}).fetchone()[0]
     conn.execute(sql["drop_doc"], {"id": number})
-    if not same_text or facet != row["facet"]:
+    if not stays or facet != row["facet"]:
         conn.execute(sql["note_dropped_text"])
     row["id"] = number if same_second else _next_id(conn, sql, int(str(row["at_us"])))
     conn.execute(sql["add_doc"], row)

@@ -2,6 +2,10 @@
 -- What is held under a ref, without its text.
 SELECT id, facet, at_us, text_hash, session, dated FROM docs WHERE ref = :ref;
 
+-- name: holds_no_more
+-- Whether all that a doc says is a part of another text.
+SELECT instr(:text, text) > 0 FROM docs WHERE id = :id;
+
 -- name: last_of_second
 -- The highest id given in one second, or none.
 SELECT max(id) FROM docs WHERE id >= :low AND id < :high;
