@@ -38,6 +38,7 @@ from bench import (
     servers,
     situations,
     starts,
+    sweeps,
     timelines,
     transcripts,
     writes,
@@ -118,6 +119,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     memories: memories.Sizes
     http: https.Sizes
     servers: servers.Sizes
+    sweeps: sweeps.Sizes
     transcripts: transcripts.Sizes
     hooks: hooks.Sizes
     pages: pages.Sizes
@@ -144,6 +146,7 @@ FULL = Plan(
     ),
     http=https.Sizes(owners=16, records=500, clients=32, seconds=60.0, warm_s=15.0),
     servers=servers.Sizes(owners=16, records=200, calls=160),
+    sweeps=sweeps.Sizes(entries=2_000),
     transcripts=transcripts.Sizes(megabytes=200, times=3),
     hooks=hooks.Sizes(entries=100_000, recalled=10_000, times=15),
     pages=pages.Sizes(entries=100_000, timeline=20_000, times=15),
@@ -167,6 +170,7 @@ QUICK = Plan(
     memories=memories.Sizes(users=50, rows=40, large=3_000, questions=15, saves=60, filed=240),
     http=https.Sizes(owners=8, records=50, clients=32, seconds=5.0),
     servers=servers.Sizes(owners=7, records=30, calls=32),
+    sweeps=sweeps.Sizes(entries=500),
     transcripts=transcripts.Sizes(megabytes=10, times=3),
     hooks=hooks.Sizes(entries=2_000, recalled=2_000, times=5),
     pages=pages.Sizes(entries=2_000, timeline=730, times=5),
@@ -266,6 +270,8 @@ def _of_many_users(
     if "servers" in parts:
         _say("Servers of many users on one Postgres")
         yield from servers.server_figures(plan.servers, scratch)
+        _say("What a server reads again of a user's journals in files")
+        yield from sweeps.sweep_figures(plan.sweeps, scratch)
 
 
 def _of_sessions(
