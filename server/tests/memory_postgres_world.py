@@ -24,6 +24,11 @@ _NOT_OF_A_USER = (
     "cp_settings",
     "cp_tokens",
 )
+PACKING_IS_DUE = """
+    UPDATE wb_index SET unpacked_at = unpacked_at - interval '1 day';
+    UPDATE applied_migrations SET at = at - interval '1 day'
+"""
+"""What was written until now has waited for a day, and so has the index since its migration."""
 
 
 class PostgresMemoryWorld:

@@ -177,17 +177,19 @@ def test_a_server_with_a_worker_counts_what_waits_and_encodes(database, small_mo
         name = "commonplace_encoder_texts_total"
         until(lambda: read(server, scraper).get(name, 0) > 0, "the worker to encode")
         pending = "commonplace_worker_pending"
+        unpacked = "commonplace_worker_unpacked_oldest_seconds"
         counted = {}  # one reading, in which all was counted at once
 
-        def nothing_waits():
+        def nothing_waits_but_to_be_packed():
             counted.update(read(server, scraper))
-            return counted.get(pending) == 0
+            return counted.get(pending) == 0 and counted[unpacked] > 0
 
-        until(nothing_waits, "nothing to wait")
+        until(nothing_waits_but_to_be_packed, "what was saved to be filed")
         assert server.end() == 0
     assert counted["commonplace_quota_refusals_total"] == 1
     assert counted["commonplace_encoder_seconds_total"] > 0
     assert counted["commonplace_worker_pending_oldest_seconds"] == 0
+    assert counted["commonplace_worker_unpacked_failed"] == 0
     assert counted["commonplace_database_connections"] >= 1
     assert counted["commonplace_database_connections_in_use"] >= 0
     assert counted["commonplace_database_waits_total"] >= 0

@@ -498,8 +498,21 @@ def check_packed(database, owner):
     assert {*packed.docs.tolist()} <= docs - {doc for (doc,) in in_rows}
 
 
-def test_what_a_former_version_left_in_blocks_goes_with_the_next_packing(opened, database):
-    """It edits and deletes rows alone; the words of both stay in blocks until then."""
+def test_a_former_version_changes_nothing_of_a_user_whose_words_are_packed(opened, database):
+    """It would leave them in the blocks: what it changes waits for a program that knows of those."""
+    mine = opened(pack_sizes=SMALL).of_owner("me")
+    mine.apply([Put(a_doc("n:1", "harbour"))])
+    change = "UPDATE wb_index SET change = change + 1"
+    database.run(change)
+    mine.pack()
+    with pytest.raises(psycopg.errors.CheckViolation):
+        database.run(change)
+    mine.apply([Put(a_doc("n:1", "storm"))])
+    assert database.rows("SELECT 1 FROM wb_packed") == []
+
+
+def test_what_lost_docs_left_in_blocks_goes_with_the_next_packing(opened, database):
+    """And the words that a doc had before rows came for it."""
     mine = opened(pack_sizes=SMALL).of_owner("me")
     mine.apply([Put(a_doc("n:1", "harbour")), Put(a_doc("n:2", "storm", minutes=1))])
     mine.pack()

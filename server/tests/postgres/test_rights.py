@@ -44,6 +44,9 @@ RIGHTS = {
     "cp_visitors": ("ard w(said used_at version wiped)", ""),
 }
 
+OF_NOBODY = "NULLIFcurrent_setting'app.user_id', true, '' IS NULL"
+"""At work on no user."""
+
 # By table: the policies beside that of a user's own rows, with roles, command, and what they ask.
 OF_ALL_USERS = {
     "cp_due": ["worker SELECT true"],
@@ -51,6 +54,7 @@ OF_ALL_USERS = {
     "wb_outbox": ["worker ALL true", "worker INSERT only kind = 'timeline'"],
     "wb_upkeep": ["worker ALL true"],
     "wb_models": ["owner SELECT true"],
+    "wb_index": [f"worker {command} {OF_NOBODY}" for command in ("SELECT", "UPDATE")],
     "cp_revoked_tokens": ["app ALL true"],
     "cp_served_home": ["app ALL true"],
     "cp_sign_ins": ["app ALL true"],

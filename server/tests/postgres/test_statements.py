@@ -41,6 +41,8 @@ OF_ALL = {
     **dict.fromkeys(
         (f"sign_ins.{x}" for x in ("of_keys", "of_kind", "alter", "remove")), "cp_sign_ins"
     ),
+    # So do its turns to pack.
+    **dict.fromkeys(("lease_packing", "unpacked"), "wb_index"),
     # The owner of the tables makes indexes of large users.
     "list_sizes": "wb_models",
 }

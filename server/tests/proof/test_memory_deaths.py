@@ -45,11 +45,15 @@ def all_have_more(lives, before):
 
 
 @pytest.mark.parametrize(
-    "rounds",
-    [5, pytest.param(15, marks=pytest.mark.long), pytest.param(60, marks=pytest.mark.whole)],
+    ("rounds", "workers"),
+    [
+        (5, 1),
+        pytest.param(15, 2, marks=pytest.mark.long),
+        pytest.param(60, 2, marks=pytest.mark.whole),
+    ],
 )
-def test_deaths_at_random_moments(world, children, tmp_path, rounds):
-    """Two applications and a worker, which packs, killed in each round: every answer was true."""
+def test_deaths_at_random_moments(world, children, tmp_path, rounds, workers):
+    """Two applications and workers, which pack, killed in each round: every answer was true."""
     chance = random.Random(7)
     lives = [Life(user, tmp_path) for user in USERS]
     common = {
@@ -59,7 +63,7 @@ def test_deaths_at_random_moments(world, children, tmp_path, rounds):
     }
     for _ in range(rounds):
         before = [len(life.lines()) for life in lives]
-        pids = [children.start("work", **common)]
+        pids = [children.start("work", **common) for _ in range(workers)]
         for life in lives:
             asked = {"user": life.user, "first": life.next, "told": str(life.told)}
             pids.append(children.start("save", **asked, **common))

@@ -8,7 +8,7 @@ from random import Random
 
 import psycopg
 import pytest
-from server.tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.memory_postgres_world import PACKING_IS_DUE, PostgresMemoryWorld
 from server.tests.proof.memory_server import bytes_on_disk, database_on, relation_of
 
 from commonplace.chronicle import Chronicle
@@ -58,8 +58,7 @@ def test_what_is_deleted_leaves_every_file(world, own_server):
     }
     words = ("quokkarine", "zebrawoodish", "tamarindose", "marzipanical", long[5000:5050])
     mine.search("amber")
-    world.database.run("UPDATE wb_upkeep SET packed_at = packed_at - interval '1 day'")
-    world.database.run("UPDATE applied_migrations SET at = at - interval '1 day'")
+    world.database.run(PACKING_IS_DUE)
     world.worker.run_once()
     assert "wb_packed" in where(world, own_server, "zebrawoodish")
     vectors = [vector_of(text) for text in ("a zebrawoodish light", "buy tamarindose soap")]

@@ -186,8 +186,8 @@ def test_without_a_user_there_are_no_rows_and_nothing_is_written(world):
     people[0].memory.search("quokkarine")
     world.work()
     assert rows_without_user(world.database.app_url) == {}
-    # The one table that the worker sees across users holds no text.
-    assert {*rows_without_user(world.database.worker_url)} == {"wb_outbox"}
+    # What the worker sees across users holds no text.
+    assert {*rows_without_user(world.database.worker_url)} == {"wb_outbox", "wb_index"}
     outbox = str(world.database.rows("SELECT each::text FROM wb_outbox AS each"))
     assert not any(word in outbox for word in ("quokkarine", "zebrawoodish", "tamarindose"))
     with psycopg.connect(world.database.app_url, autocommit=True) as conn:

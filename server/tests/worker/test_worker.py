@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import logging
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from itertools import product
 
 import psycopg
 import pytest
-from server.tests.memory_postgres_world import PostgresMemoryWorld
+from server.tests.memory_postgres_world import PACKING_IS_DUE
 from tests.contracts.memory_laws import OtherEncoder
 from tests.patience import PATIENCE_S, until
 
-from commonplace.app.process import ProcessContext
 from commonplace.core.errors import Unavailable
-from commonplace_server.index.index import TABLES, PostgresIndex
+from commonplace_server.index.index import PostgresIndex
 from commonplace_server.postgres.database import Postgres
-from commonplace_server.records.backlog import MemoryBacklog
 from commonplace_server.records.outbox_checks import check_unchanged
 from commonplace_server.records.store import MemoryPostgres, texts
-from commonplace_server.records.upkeep import MemoryUpkeep
-from commonplace_server.wiring.memories import open_worker
-from commonplace_server.wiring.schema import check_database, check_worker
+from commonplace_server.wiring.schema import check_database
 from commonplace_server.worker import numbers
 from commonplace_server.worker.changes import JournalChanges
 from commonplace_server.worker.filing import LeasedRecords
@@ -39,32 +34,8 @@ MANY_VECTORS = """
     SELECT user_id, kind, ref_id || n, model_tag, chunk, doc + n, span, text_hash, vector
     FROM wb_embeddings, generate_series(1, 2500) AS n
 """
-PACKING_IS_DUE = """
-    UPDATE wb_upkeep SET packed_at = packed_at - interval '1 day';
-    UPDATE applied_migrations SET at = at - interval '1 day'
-"""
 CHANGES = ("altered", "deleted", "made a draft")
 OLD, NEW = HashingEncoder.identity, OtherEncoder.identity
-
-
-@pytest.fixture
-def world(database, tmp_path, monkeypatch):
-    monkeypatch.setattr(numbers, "BACKLOG_POLL_S", 0.01)
-    made = PostgresMemoryWorld(database, tmp_path, worker=False)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def worker_with(world):
-    """Workers of the same database, each with a model of its own."""
-    with ExitStack() as opened:
-
-        def one(encoder):
-            shared = ProcessContext(world.settings, encoder=ReadySlot(encoder))
-            return opened.enter_context(open_worker(shared, world.clock))
-
-        yield one
 
 
 class Over:
@@ -76,28 +47,6 @@ class Over:
 
     def __getattr__(self, name):
         return getattr(self._part, name)
-
-
-@pytest.fixture
-def pool(database):
-    made = Postgres(database.worker_url, check=check_worker)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def parts(pool, world):
-    """Of a worker: what waits, what workers agree on, and the users' records and indexes."""
-    return {
-        "backlog": MemoryBacklog(pool),
-        "upkeep": MemoryUpkeep(pool, tables=TABLES, clock=world.clock),
-        "read_of": lambda owner: JournalChanges(
-            records=MemoryPostgres(pool, owner=owner), others={}
-        ),
-        "index_of": PostgresIndex(pool).of_owner,
-        "of_many": pool.of_many,
-        "encoder": ReadySlot(HashingEncoder()),
-    }
 
 
 @contextmanager
@@ -221,48 +170,6 @@ class TestSwitches:
         assert world.database.rows("SELECT encoder, is_cleared FROM wb_upkeep") == [(OLD, False)]
 
 
-class TestPacking:
-    def test_words_are_packed_a_day_after_the_migration_and_once_a_day(self, world, worker_with):
-        """By one of two workers; what is found is found as before. Of few records words stay rows."""
-        mine, bob = world.open("ann"), world.open("bob")
-        bob.save_todo("harbour of bob")
-        for number in range(20):
-            mine.save_todo(f"harbour {number} gate")
-        both = [worker_with(HashingEncoder()), worker_with(HashingEncoder())]
-        both[0].run_once()
-        assert world.database.rows("SELECT 1 FROM wb_packed") == []
-        before = mine.search("harbour 7 gate").hits
-        world.database.run(PACKING_IS_DUE)
-        with ThreadPoolExecutor(2) as threads:
-            list(threads.map(MemoryWorker.run_once, both))
-        assert world.database.rows("SELECT DISTINCT user_id FROM wb_packed") == [("ann",)]
-        assert world.database.rows("SELECT DISTINCT user_id FROM wb_words") == [("bob",)]
-        halved = "SELECT count(half), count(vector) FROM wb_embeddings"
-        assert world.database.rows(halved) == [(21, 0)]
-        for number in range(20):
-            mine.save_todo(f"lantern {number}")
-        both[1].run_once()
-        assert len(world.database.rows("SELECT DISTINCT doc FROM wb_words")) == 21
-        assert world.database.rows(halved) == [(21, 20)]
-        assert [hit.ref for hit in mine.search("harbour 7 gate").hits[:1]] == [before[0].ref]
-        assert len(mine.search("lantern", limit=50).hits) == 20
-
-    def test_one_user_who_cannot_be_packed_is_in_nobody_s_way(self, world, worker_with, caplog):
-        """It is logged as what it is: nothing waits to be filed."""
-        for user in ("ann", "bob"):
-            mine = world.open(user)
-            for number in range(16):
-                mine.save_todo(f"harbour {number}")
-        world.database.run("ALTER TABLE wb_packed ADD CONSTRAINT c CHECK (user_id <> 'ann')")
-        world.database.run(PACKING_IS_DUE)
-        worker_with(HashingEncoder()).run_once()
-        assert world.database.rows("SELECT DISTINCT user_id FROM wb_packed") == [("bob",)]
-        assert world.database.rows("SELECT DISTINCT user_id FROM wb_words") == [("ann",)]
-        assert len(world.open("ann").search("harbour", limit=50).hits) == 16
-        assert "The index of a user cannot be packed yet" in caplog.text
-        assert "cannot be filed" not in caplog.text
-
-
 @contextmanager
 def opened_by_a_search(world):
     """The records and the index of ann, as a process that searches opens them."""
@@ -302,6 +209,7 @@ class TestFiling:
         first = mine.save_todo("harbour")
         for title in ("harbour gate", "quiet mile", *(f"fence {n}" for n in range(16))):
             mine.save_todo(title)
+        worker_with(HashingEncoder()).run_once()
         world.database.run(PACKING_IS_DUE)
         worker_with(HashingEncoder()).run_once()
         mine.delete(first)  # what is filed anew has other ids in its second

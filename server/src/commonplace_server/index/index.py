@@ -86,8 +86,6 @@ SERIES = "index"
 _TEXT = 6
 # Docs whose vectors leave in one transaction, 0.08 s in which what is filed for their owner waits.
 _PREVIOUS_AT_ONCE = 1_000
-# Likewise docs whose vectors are halved.
-_HALVED_AT_ONCE = 100
 
 
 class _Common(Struct, frozen=True, kw_only=True):
@@ -269,21 +267,23 @@ class PostgresOwnerIndex:
 
         return put
 
-    def pack(self) -> None:
+    def pack(self, *, tries: int = 1, until: datetime | None = None) -> None:
         """Pack words and halve vectors; see `worker.filing.FilesForWorker`. Raises: Unavailable."""
+        sizes = self._common.pack_sizes.after(tries)
         after: int | None = FIRST
         while after is not None:
             with self._writing(commit="soon") as tx:
-                after = pack_some(tx, after, self._common.pack_sizes)
+                after = pack_some(tx, after, sizes)
         after = FIRST
         while after is not None:
             with self._writing(commit="soon") as tx:
                 tx.query("hold")
-                ((after,),) = tx.query(
-                    "halve_vectors", after=after, limit=_HALVED_AT_ONCE
-                ).fetchall()
+                asked = {"after": after, "limit": sizes.halved}
+                ((after,),) = tx.query("halve_vectors", **asked).fetchall()
                 if after is not None:
                     tx.query("note_moved")
+                elif until is not None:
+                    tx.query("note_packed", until=until)
 
     def drop_previous(self, identity: str, are_current: AreCurrent) -> bool:
         """Drop other encoders' vectors; see `worker.filing.FilesForWorker`. Raises: Unavailable."""

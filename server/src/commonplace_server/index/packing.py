@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace_server.index.packed import (
     FIRST,
@@ -40,12 +41,20 @@ class PackSizes(Struct, frozen=True, kw_only=True):
         segment: Docs of a segment; one of more than twice as many is divided.
         at_once: Docs that are packed in one transaction, for which other changes of the same user's
             docs wait, and which is to end within its deadline where texts are long.
+        halved: Likewise docs whose vectors are halved.
     """
 
     least: int = 16
     share: int = 16
     segment: int = 4_096
     at_once: int = 1_024
+    halved: int = 100
+
+    def after(self, tries: int) -> PackSizes:
+        """Fewer docs at once where that took too long: a quarter each time."""
+        less = 2 * (tries - 1)
+        at_once, halved = max(self.least, self.at_once >> less), max(1, self.halved >> less)
+        return replace(self, at_once=at_once, halved=halved)
 
 
 SIZES = PackSizes()

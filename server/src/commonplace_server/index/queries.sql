@@ -10,7 +10,9 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
 -- name: next_change
 -- Begin a change of one user's docs: others of the same user wait for its end.
 INSERT INTO wb_index (user_id, change) VALUES (%(user)s, 1)
-ON CONFLICT (user_id) DO UPDATE SET change = wb_index.change + 1
+ON CONFLICT (user_id) DO UPDATE SET
+    change = wb_index.change + 1, known_change = wb_index.known_change + 1,
+    unpacked_at = coalesce(wb_index.unpacked_at, now()), was_written = true
 RETURNING change, packed;
 
 -- name: hold
@@ -113,7 +115,13 @@ WHERE user_id = %(user)s AND (low = %(low)s OR NOT low = ANY (%(packed)s::bigint
 
 -- name: keep_segments
 -- Where the segments of a user's packed words begin.
-UPDATE wb_index SET packed = %(packed)s::bigint[] WHERE user_id = %(user)s;
+UPDATE wb_index SET packed = %(packed)s::bigint[], known_change = change WHERE user_id = %(user)s;
+
+-- name: note_packed
+-- All is packed but what was written since this worker began, unless another has taken the user in hand.
+UPDATE wb_index SET
+    unpacked_at = CASE WHEN was_written THEN now() END, packing_until = NULL, packing_tries = 0
+WHERE user_id = %(user)s AND packing_until = %(until)s;
 
 -- name: drop_vectors
 -- The vectors of some docs leave, and are counted out.
@@ -335,8 +343,11 @@ DELETE FROM wb_embeddings
 WHERE user_id = %(user)s AND doc = ANY (%(ids)s::bigint[]) AND model_tag = %(model)s;
 
 -- name: add_vectors
--- The vectors of chunks, and how many there are more of a model.
-WITH added AS (
+-- The vectors of chunks, and how many there are more of a model; they are to be halved.
+WITH noted AS (
+    UPDATE wb_index SET unpacked_at = coalesce(unpacked_at, now()), was_written = true
+    WHERE user_id = %(user)s AND (unpacked_at IS NULL OR NOT was_written)
+), added AS (
     INSERT INTO wb_embeddings (
         user_id, kind, ref_id, model_tag, chunk, doc, span, text_hash, vector
     )

@@ -301,12 +301,14 @@ class Postgres:
             self._part()
 
     @contextmanager
-    def across(self, *, deadline_s: float | None = None) -> Iterator[Connection]:
+    def across(
+        self, *, commit: Commit = "synced", deadline_s: float | None = None
+    ) -> Iterator[Connection]:
         """A transaction without an owner: nothing is there but what a policy gives the role.
 
         For the worker's queue, which holds no text, and for what servers agree on.
         """
-        with self._transaction("", "synced", deadline_s) as conn:
+        with self._transaction("", commit, deadline_s) as conn:
             yield conn
 
     def ask_in_one_trip(

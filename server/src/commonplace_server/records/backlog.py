@@ -112,6 +112,15 @@ class MemoryBacklog:
             row = conn.execute(query("waiting")).fetchone()
         return (0, 0.0) if row is None else (int(row[0]), float(row[1]))
 
+    def unpacked(self) -> tuple[float, int]:
+        """For how many seconds anything has waited to be packed, and users of whom it failed.
+
+        Raises: Unavailable.
+        """
+        with self._database.across() as conn:
+            row = conn.execute(query("unpacked")).fetchone()
+        return (0.0, 0) if row is None else (float(row[0]), int(row[1]))
+
     def renew(self) -> int:
         """Let everything wait again, as where an index was lost; how much it is.
 

@@ -476,6 +476,14 @@ WHERE wb_outbox.user_id = known.user_id AND wb_outbox.kind = known.kind
 -- How much waits for the worker, and for how many seconds the oldest of it.
 SELECT count(*), coalesce(extract(epoch FROM now() - min(at)), 0) FROM wb_outbox WHERE due;
 
+-- name: unpacked
+-- For how many seconds anything has waited to be packed, and how many users a worker could not pack at its first try.
+SELECT coalesce(extract(epoch FROM now() - (
+    SELECT min(unpacked_at) FROM wb_index WHERE unpacked_at IS NOT NULL
+)), 0), (
+    SELECT count(*) FROM wb_index WHERE packing_tries > 1
+);
+
 -- name: last_changes
 -- How often some records have changed by now.
 SELECT known.* FROM unnest(%(kinds)s::text[], %(ids)s::text[]) AS a (kind, id)

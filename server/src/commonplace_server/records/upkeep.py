@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.errors import LockNotAvailable
 
@@ -24,6 +25,7 @@ from commonplace_server.records.store import TABLES, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from commonplace.core.clock import Clock
     from commonplace_server.postgres.database import Connection, Postgres
@@ -47,6 +49,20 @@ def _texts() -> Mapping[str, str]:
 def query(name: str) -> sql.SQL:
     """One of the queries of upkeep, for the driver."""
     return statement(_texts()[name])
+
+
+class PackingLease(Struct, frozen=True, kw_only=True):
+    """A user whose index a worker packs.
+
+    Attributes:
+        owner: The user.
+        until: When another worker may take over.
+        tries: Workers that took the user in hand since one packed all, this one too.
+    """
+
+    owner: str
+    until: datetime
+    tries: int
 
 
 class MemoryUpkeep:
@@ -102,23 +118,21 @@ class MemoryUpkeep:
             if is_ours:
                 conn.execute(query("note_vacuumed"))
 
-    @contextmanager
-    def packing(self, *, every_s: float) -> Iterator[list[str] | None]:
-        """Whose indexes are to be packed inside it; None if another does, or has not long ago.
+    def lease_packing(self, limit: int, *, every_s: float, seconds: float) -> list[PackingLease]:
+        """Take users whose indexes are to be packed, whom no other worker has in hand.
 
-        Raises: Unavailable.
+        Args:
+            limit: The most users.
+            every_s: How long what was written stays as it is.
+            seconds: After so long another worker takes those who are not packed by then.
+
+        Raises:
+            Unavailable.
         """
-        # Held by a transaction, as for vacuuming, which goes on beside it: users may be many.
-        with self._database.across(deadline_s=_VACUUMING_S) as conn:
-            is_due = _is_so(conn, "take_packing") and _is_so(
-                conn, "packing_is_due", every_s=every_s
-            )
-            yield _users(conn) if is_due else None
-
-    def note_packed(self) -> None:
-        """Everybody's index is packed. Raises: Unavailable."""
-        with self._database.across() as conn:
-            conn.execute(query("note_packed"))
+        asked = {"limit": limit, "every_s": every_s, "seconds": seconds}
+        with self._database.across(commit="soon") as conn:
+            rows = conn.execute(query("lease_packing"), asked).fetchall()
+        return [PackingLease(owner=str(x), until=until, tries=tries) for x, until, tries in rows]
 
     def vacuum(self) -> int:
         """Delete old calls, and vacuum what the database keeps of what is deleted; how many were.

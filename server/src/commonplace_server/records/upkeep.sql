@@ -67,21 +67,26 @@ SELECT pruned_at IS NULL OR pruned_at <= now() - make_interval(secs => %(every_s
 -- Everybody's log has been gone through.
 UPDATE wb_upkeep SET pruned_at = now();
 
--- name: take_packing
--- One process at a time packs; released as for vacuuming.
-SELECT pg_try_advisory_xact_lock(7166182915205);
-
--- name: packing_is_due
--- Whether nobody has packed everybody's words and vectors for so long, nor has the index been migrated since: servers of
--- the former version may not read what is packed.
-SELECT packed_at <= since.at AND NOT EXISTS (
-    SELECT FROM applied_migrations AS a WHERE a.series = 'index' AND a.at > since.at
-)
-FROM wb_upkeep, (SELECT now() - make_interval(secs => %(every_s)s)) AS since (at);
-
--- name: note_packed
--- Everybody's words are packed.
-UPDATE wb_upkeep SET packed_at = now();
+-- name: lease_packing
+-- Users something of whom has waited to be packed for so long, the longest first; none for as long after a migration of the
+-- index: servers of the former version may not read what is packed. One who is not packed in that time, as the worker was
+-- killed or the database too slow, rests twice as long each time, a day at the most.
+UPDATE wb_index AS i SET
+    packing_until = now() + least(
+        make_interval(secs => %(seconds)s * power(2, least(i.packing_tries, 16))), interval '1 day'
+    ),
+    packing_tries = i.packing_tries + 1, was_written = false
+FROM (
+    SELECT known.user_id FROM wb_index AS known
+    WHERE known.unpacked_at <= now() - make_interval(secs => %(every_s)s)
+        AND (known.packing_until IS NULL OR known.packing_until <= now())
+        AND NOT EXISTS (
+            SELECT FROM applied_migrations AS a
+            WHERE a.series = 'index' AND a.at > now() - make_interval(secs => %(every_s)s)
+        )
+    ORDER BY known.unpacked_at LIMIT %(limit)s FOR UPDATE OF known SKIP LOCKED
+) AS found
+WHERE i.user_id = found.user_id RETURNING i.user_id, i.packing_until, i.packing_tries;
 
 -- name: stale
 -- What was altered or deleted, out of the index by now, and is still in the files of the tables.

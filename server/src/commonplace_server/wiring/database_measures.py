@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from commonplace.app.wiring.memory.wiring import memories_of
 from commonplace.core.errors import CommonplaceError
@@ -41,6 +41,15 @@ def measure_pool(shared: ProcessContext) -> Iterator[Metric]:
     yield Metric("commonplace_quota_refusals_total", explanation, memories.count_refused())
 
 
+class _Waiting(NamedTuple):
+    """What waits for a worker: records, for how long; what is to be packed, whose was not."""
+
+    records: int
+    oldest_s: float
+    unpacked_s: float
+    failed: int
+
+
 class WaitingWatch(Background):
     """Looks every few seconds what waits for the worker of memory, where its role is known."""
 
@@ -48,21 +57,25 @@ class WaitingWatch(Background):
         super().__init__("what waits")
         self._settings = settings
         self._lock = threading.Lock()
-        self._waiting: tuple[int, float] | None = None
+        self._found: _Waiting | None = None
 
     def measure(self) -> Iterator[Metric]:
         """What waited when it was looked at last; nothing while that cannot be known."""
         with self._lock:
-            waiting = self._waiting
-        if waiting is None:
+            found = self._found
+        if found is None:
             return
-        count, oldest_s = waiting
         name = "commonplace_worker_pending"
-        yield Metric(name, "Records whose words or vectors are not made yet.", count)
+        yield Metric(name, "Records whose words or vectors are not made yet.", found.records)
         explanation = (
             "How long the oldest of them has waited: the lag between a write and its vector."
         )
-        yield Metric(f"{name}_oldest_seconds", explanation, oldest_s)
+        yield Metric(f"{name}_oldest_seconds", explanation, found.oldest_s)
+        name = "commonplace_worker_unpacked"
+        explanation = "How long anything has waited to be packed, which it does for a day."
+        yield Metric(f"{name}_oldest_seconds", explanation, found.unpacked_s)
+        explanation = "Users whose index could not be packed at the first try."
+        yield Metric(f"{name}_failed", explanation, found.failed)
 
     def _run(self) -> None:
         with open_backlog(self._settings) as backlog:
@@ -70,11 +83,11 @@ class WaitingWatch(Background):
 
     def _look(self, backlog: MemoryBacklog) -> None:
         try:
-            waiting = backlog.waiting()
+            found = _Waiting(*backlog.waiting(), *backlog.unpacked())
         except CommonplaceError:
-            waiting = None  # the worker's own log says why
+            found = None  # the worker's own log says why
         except Exception:  # noqa: BLE001  a thread's last line: the next look may do
             _log.exception("What waits for the worker was not counted")
-            waiting = None
+            found = None
         with self._lock:
-            self._waiting = waiting
+            self._found = found

@@ -21,9 +21,11 @@ from commonplace_server.worker.word_filing import size_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
     from commonplace.core.values import AreCurrent, Change, Encoded
     from commonplace_server.records.outbox import OutboxLine
+    from commonplace_server.records.upkeep import PackingLease
     from commonplace_server.worker.changes import ReadsChanges
 
 _log = logging.getLogger(f"commonplace.{__name__}")
@@ -52,8 +54,16 @@ class FilesForWorker(Protocol):
         """File vectors of present texts; see `OwnerIndex`. Raises: Unavailable, Invalid."""
         ...
 
-    def pack(self) -> None:
-        """Make the index smaller, some docs at a time. Raises: Unavailable."""
+    def pack(self, *, tries: int = 1, until: datetime | None = None) -> None:
+        """Make the index smaller, some docs at a time, and note it as done.
+
+        Args:
+            tries: Each after the first takes fewer docs at a time: the one before took too long.
+            until: As long as the lease of it holds; None where nobody else packs.
+
+        Raises:
+            Unavailable.
+        """
         ...
 
     def drop_previous(self, identity: str, are_current: AreCurrent) -> bool:
@@ -142,15 +152,15 @@ class LeasedRecords:
 
         return {*self._of_each(ask, encoded)}
 
-    def pack(self, owner: str) -> None:
+    def pack(self, lease: PackingLease) -> None:
         """Make the index of a user smaller. Raises: Unavailable where the database is away."""
-        with _waiting_where_it_fails("The index of a user cannot be packed yet"):
-            self._index_of(owner).pack()
+        with self._waiting_where_it_fails("The index of a user cannot be packed yet"):
+            self._index_of(lease.owner).pack(tries=lease.tries, until=lease.until)
 
     def drop_previous(self, identity: str, owner: str) -> bool:
         """Drop other encoders' vectors; whether they are gone, and this one in the lead yet."""
         are_gone = False
-        with _waiting_where_it_fails():
+        with self._waiting_where_it_fails():
             are_gone = self._index_of(owner).drop_previous(identity, check_leads(identity))
         return are_gone  # noqa: RET504  the context may end an error
 
@@ -176,13 +186,12 @@ class LeasedRecords:
         if len(given) > 1:
             try:
                 return self._together(ask, given)
-            except Lost:
-                raise
             except CommonplaceError as exc:
+                self._look_after(exc)
                 _log.debug("%d users are filed one by one: %s", len(given), exc)
         found: dict[str, _R] = {}
         for owner, mine in given.items():
-            with _waiting_where_it_fails():
+            with self._waiting_where_it_fails():
                 found |= self._together(ask, {owner: mine})
         return found
 
@@ -192,6 +201,23 @@ class LeasedRecords:
         with self._of_many():
             asked = {owner: ask(owner, mine) for owner, mine in given.items()}
             return {owner: finish() for owner, finish in asked.items()}
+
+    @contextmanager
+    def _waiting_where_it_fails(
+        self, failed: str = "What waits of a user cannot be filed yet"
+    ) -> Iterator[None]:
+        """What fails for one user alone is logged, and waits."""
+        try:
+            yield
+        except CommonplaceError as exc:
+            self._look_after(exc)
+            _log.warning("%s: %s", failed, exc)
+
+    def _look_after(self, exc: CommonplaceError) -> None:
+        """Raise where the database is away. One that was too slow for a user is not."""
+        if isinstance(exc, Lost):
+            with self._of_many():
+                pass
 
     def _ask_changes(
         self, owner: str, mine: Sequence[OutboxLine]
@@ -208,19 +234,6 @@ class LeasedRecords:
                 if task.noted.is_lost
             ),
         )
-
-
-@contextmanager
-def _waiting_where_it_fails(
-    failed: str = "What waits of a user cannot be filed yet",
-) -> Iterator[None]:
-    """What fails for one user alone is logged, and waits."""
-    try:
-        yield
-    except Lost:
-        raise
-    except CommonplaceError as exc:
-        _log.warning("%s: %s", failed, exc)
 
 
 def _owner_of_line(noted: OutboxLine) -> str:

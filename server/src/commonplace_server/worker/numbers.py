@@ -46,11 +46,17 @@ VACUUM_EVERY_S = 600.0
 """How often a worker has the database free what is deleted, if anything was."""
 
 PACK_EVERY_S = 86_400.0
-"""How often a worker packs everybody's words; and how long none does after the migration: servers
-of the former version, which read rows alone, may serve until then."""
+"""How long what a user writes stays as it is before a worker packs it; and how long none does after
+a migration: servers of the former version, which read rows alone, may serve until then."""
+
+PACKED_AT_ONCE = 16
+"""Users whom a worker takes in hand at a time to pack them."""
+
+PACKING_LEASE_S = 600.0
+"""After this long another worker takes who is not packed by then, twice as long each time."""
 
 PACKING_POLL_S = 600.0
-"""How often a worker looks whether that is due."""
+"""How often a worker looks whether anybody is to be packed."""
 
 PREVIOUS_KEPT_S = 86_400.0
 """How long the vectors of a previous model stay once all new ones are made: as long as processes

@@ -203,15 +203,14 @@ class MemoryWorker:
                 self._drop_previous(ending)
 
     def _pack(self, ending: threading.Event) -> None:
-        """Pack the words of everybody, unless another process does, or has in that time."""
-        with self._upkeep.packing(every_s=numbers.PACK_EVERY_S) as users:
-            if users is None:
-                return
-            for user in users:
+        """Pack the words of those of whom some are due, whom no other worker has in hand."""
+        while leased := self._upkeep.lease_packing(
+            numbers.PACKED_AT_ONCE, every_s=numbers.PACK_EVERY_S, seconds=numbers.PACKING_LEASE_S
+        ):
+            for lease in leased:
                 if ending.is_set():
                     return
-                self._records.pack(user)
-            self._upkeep.note_packed()
+                self._records.pack(lease)
 
     def _drop_previous(self, ending: threading.Event) -> None:
         """Drop the vectors of other models, once all are made again and that was long ago."""
