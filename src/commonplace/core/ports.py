@@ -89,13 +89,10 @@ class Source(Protocol):
 class SettlesMark(Protocol):
     """A source whose mark tells of every write of our own programs, two within one tick as well.
 
-    Only what others edit in place is then not seen by the mark alone.
+    Only what others edit in place is then not seen by the mark alone. False where it does not.
     """
 
-    @property
-    def settles_mark(self) -> bool:
-        """Whether it does, where the journal lies."""
-        ...
+    settles_mark: bool
 
 
 @runtime_checkable
