@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 from tests.patience import PATIENCE_S
 
@@ -28,12 +29,12 @@ def test_it_works_until_it_is_stopped_and_begins_again_after_a_failure(monkeypat
             ended.set()
 
     @contextmanager
-    def working(shared, _clock):
-        assert shared == "shared"
+    def working(shared, _clock, *, apps):
+        assert shared == apps.shared
         yield Worker()
 
     monkeypatch.setattr("commonplace_server.wiring.memories.open_worker", working)
-    work = MemoryWork("shared", utc_now)
+    work = MemoryWork(SimpleNamespace(shared="shared"), utc_now)
     work.start()
     assert begun.wait(PATIENCE_S)
     work.stop(20)

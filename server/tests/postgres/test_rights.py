@@ -18,8 +18,8 @@ RIGHTS = {
     **dict.fromkeys(("cp_rollups", "cp_rollup_sources", "cp_due", "cp_series"), (ALL, "arwdm")),
     **dict.fromkeys(("cp_fed", "cp_fed_marks", "cp_gone"), (ALL, "arwdm")),
     "cp_expired": (ALL, "rm"),
-    "cp_timelines": (ALL, "rm w(leased_by leased_until seq)"),
-    "cp_kept": (ALL, "rm"),
+    "cp_timelines": (ALL, "arm w(leased_by leased_until seq)"),
+    "cp_kept": (ALL, "rm w(changes kept_up_at leased_by leased_until unseen_since upkeep_at)"),
     "wb_former": (ALL, "rdm"),
     "wb_times": (ALL, "rd"),
     "wb_tool_invocation_log": (ALL, "rd"),
@@ -44,17 +44,21 @@ RIGHTS = {
     "cp_visitors": ("ard w(said used_at version wiped)", ""),
 }
 
-OF_NOBODY = "NULLIFcurrent_setting'app.user_id', true, '' IS NULL"
+OWN = "NULLIFcurrent_setting'app.user_id', true, ''"
+OF_NOBODY = f"{OWN} IS NULL"
 """At work on no user."""
 
 # By table: the policies beside that of a user's own rows, with roles, command, and what they ask.
 OF_ALL_USERS = {
     "cp_due": ["worker SELECT true"],
-    "cp_timelines": ["worker ALL true"],
+    "cp_timelines": ["worker ALL true", f"worker INSERT only user_id = {OWN}"],
     "wb_outbox": ["worker ALL true", "worker INSERT only kind = 'timeline'"],
     "wb_upkeep": ["worker ALL true"],
     "wb_models": ["owner SELECT true"],
-    "wb_index": [f"worker {command} {OF_NOBODY}" for command in ("SELECT", "UPDATE")],
+    **{
+        table: [f"worker {command} {OF_NOBODY}" for command in ("SELECT", "UPDATE")]
+        for table in ("wb_index", "cp_kept")
+    },
     "cp_revoked_tokens": ["app ALL true"],
     "cp_served_home": ["app ALL true"],
     "cp_sign_ins": ["app ALL true"],
@@ -137,7 +141,7 @@ def test_each_table_shows_a_user_their_own_rows_alone(database):
         plain = asked.replace("::text", "").translate(PLAIN)
         if roles == ["public"]:
             assert (restricts, command, written) == (False, "ALL", asked), name
-            assert plain == "user_id = NULLIFcurrent_setting'app.user_id', true, ''", name
+            assert plain == f"user_id = {OWN}", name
             own.add(name)
             continue
         who = ",".join(short.get(x, "owner") for x in roles)

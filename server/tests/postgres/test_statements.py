@@ -35,6 +35,8 @@ OF_THE_WORKER = (
 
 OF_ALL = {
     **dict.fromkeys(OF_THE_WORKER, "wb_outbox"),
+    # What is due of users is leased by times and counts.
+    **dict.fromkeys(("lease_unseen", "lease_upkeep", "ask_for_all"), "cp_kept"),
     # Who shows a token, or signs in, is not known before it is found.
     **dict.fromkeys(("tokens.of_ids", "tokens.all", "tokens.any", "tokens.ids"), "cp_tokens"),
     "tokens.used": "cp_tokens",

@@ -12,7 +12,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace_server.background import Background
 
 if TYPE_CHECKING:
-    from commonplace.app.process import ProcessContext
+    from commonplace.app import Apps
     from commonplace.core.clock import Clock
 
 _log = logging.getLogger(f"commonplace.{__name__}")
@@ -23,9 +23,9 @@ AGAIN_S = 30.0
 class MemoryWork(Background):
     """Files what users save until it is stopped; stopping waits for one batch at most."""
 
-    def __init__(self, shared: ProcessContext, clock: Clock) -> None:
+    def __init__(self, apps: Apps, clock: Clock) -> None:
         super().__init__("memory work")
-        self._shared = shared
+        self._apps = apps
         self._clock = clock
 
     def _run(self) -> None:
@@ -35,7 +35,7 @@ class MemoryWork(Background):
         from commonplace_server.wiring.memories import open_worker
 
         try:
-            with open_worker(self._shared, self._clock) as working:
+            with open_worker(self._apps.shared, self._clock, apps=self._apps) as working:
                 working.run(self._stopping)
         except CommonplaceError as exc:
             _log.warning("The worker of memory waits: %s", exc)

@@ -298,6 +298,7 @@ def _background_tasks(settings: Settings, apps: Apps, *, rolls_up: bool) -> list
         return tasks
     grace = timedelta(minutes=settings.timeline.grace_minutes)
     users = settings.home / "users"
+    is_worker = settings.database.worker_url is not None
     if rolls_up:
         tasks.append(
             RollupScheduler(
@@ -305,9 +306,10 @@ def _background_tasks(settings: Settings, apps: Apps, *, rolls_up: bool) -> list
                 users=users,
                 grace=grace,
                 clock=utc_now,
-                has_due=lambda owner: has_due(apps.shared, owner, utc_now()),
+                # A worker finds who is due in the database without asking for each.
+                has_due=lambda owner: not is_worker and has_due(apps.shared, owner, utc_now()),
             )
         )
-    if settings.database.worker_url is not None:
-        tasks.append(MemoryWork(apps.shared, utc_now))
+    if is_worker:
+        tasks.append(MemoryWork(apps, utc_now))
     return tasks

@@ -87,6 +87,14 @@ class Servers:
         with self._database.across(deadline_s=deadline_s) as conn:
             return _read_state(conn, own)
 
+    def find_others(self, own: Mapping[str, str]) -> Sequence[OtherSetting]:
+        """Which of these settings who announced them last has otherwise.
+
+        May be asked by a worker too. Raises: Unavailable, Denied.
+        """
+        with self._database.across() as conn:
+            return _read_others(conn, own)
+
     def claim(self, home: ServedHome, *, instead: bool = False) -> ServedHome:
         """Make a home the one whose journals are served, unless another is; gives the one that is.
 

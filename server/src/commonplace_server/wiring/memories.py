@@ -6,10 +6,12 @@ Words and vectors of what lies in that database lie there too; no index on a dis
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from commonplace.app import Apps
 from commonplace.app.owner_context import SearchStack
+from commonplace.app.process import ProcessContext
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Problem
@@ -31,6 +33,7 @@ from commonplace_server.state.spending import SpentDatabase
 from commonplace_server.state.visitors import BrowsersOfOwner, VisitorDatabase
 from commonplace_server.store import entries
 from commonplace_server.store.chronicle import ChroniclePostgres
+from commonplace_server.store.due_users import DueUsers
 from commonplace_server.store.notebook import NotebookPostgres
 from commonplace_server.store.timeline import TimelinePostgres
 from commonplace_server.store.transcripts import TranscriptDocs, TranscriptsPostgres
@@ -42,9 +45,16 @@ from commonplace_server.wiring.servers import (
     describe_servers,
     open_servers,
 )
-from commonplace_server.wiring.timelines import rolling_in, source_of_timeline, timeline_in
+from commonplace_server.wiring.timelines import (
+    following_in,
+    rolling_in,
+    source_of_timeline,
+    timeline_in,
+)
+from commonplace_server.wiring.upkeep import UserUpkeep
 from commonplace_server.worker.changes import JournalChanges
 from commonplace_server.worker.merged_filing import MergedFiling, RefreshingAlone
+from commonplace_server.worker.users import UserRounds
 from commonplace_server.worker.word_filing import WordFiling
 from commonplace_server.worker.worker import MemoryWorker
 
@@ -52,7 +62,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.owner_context import JournalWiring, OwnerContext
-    from commonplace.app.process import ProcessContext
     from commonplace.config.table import Settings
     from commonplace.core.ports import Searched, Source
     from commonplace.core.time_book import TimeColumn
@@ -279,8 +288,13 @@ def open_backlog(settings: Settings) -> Iterator[MemoryBacklog]:
 
 
 @contextmanager
-def open_worker(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
-    """The worker of the database that the settings name. Raises: Invalid where they name none."""
+def open_worker(
+    shared: ProcessContext, clock: Clock = utc_now, *, apps: Apps | None = None
+) -> Iterator[MemoryWorker]:
+    """The worker of the database that the settings name. Raises: Invalid where they name none.
+
+    apps: Those of the server it is part of; else it opens its own, where the users' role is named.
+    """
     settings = shared.settings
     url = settings.database.worker_url or settings.database.url
     if url is None:
@@ -288,8 +302,9 @@ def open_worker(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[Memo
             "No database is named: memories that are files need no worker.",
             hint="Set COMMONPLACE_DATABASE_WORKER_URL.",
         )
-    database = Postgres(url, check=check_worker, prepares=True)
-    try:
+    with ExitStack() as opened:
+        database = Postgres(url, check=check_worker, prepares=True)
+        opened.callback(database.close)
         announce_settings(settings, Servers(database), OF_WORKERS)
         yield MemoryWorker(
             backlog=MemoryBacklog(database),
@@ -302,9 +317,29 @@ def open_worker(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[Memo
             of_many=database.of_many,
             encoder=shared.encoder,
             rolling=rolling_in(database, clock, shared),
+            users=opened.enter_context(_rounds_in(database, clock, shared, apps)),
         )
-    finally:
-        database.close()
+
+
+@contextmanager
+def _rounds_in(
+    database: Postgres, clock: Clock, shared: ProcessContext, apps: Apps | None
+) -> Iterator[UserRounds]:
+    """What goes round users; it keeps them up where their own role is named beside the worker's."""
+    settings, due = shared.settings, DueUsers(database)
+    follow = following_in(database, due, clock, shared)
+    if settings.database.url is None or settings.database.worker_url is None:
+        yield UserRounds(due, follow=follow, upkeep=None, clock=clock)
+        return
+    with ExitStack() as opened:
+        if apps is None:
+            mine = ProcessContext(settings, encoder=shared.encoder, serves_owners=True)
+            opened.callback(mine.close)
+            apps = Apps(settings, user_home=None, clock=clock, shared=mine)
+            opened.callback(apps.close)
+        upkeep = UserUpkeep(apps, database, due, clock)
+        upkeep.announce()
+        yield UserRounds(due, follow=follow, upkeep=upkeep, clock=clock)
 
 
 def find_problems(settings: Settings) -> Iterator[Problem | str]:

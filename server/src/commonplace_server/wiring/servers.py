@@ -77,7 +77,7 @@ def claim_home(settings: Settings, servers: Servers, *, instead: bool = False) -
     """
     path = settings.home / FILE
     own_id, of_database = _read(path)
-    home = ServedHome(id=own_id or str(uuid4()), place=_place(settings))
+    home = ServedHome(id=own_id or str(uuid4()), place=place_of(settings))
     try:
         served = servers.claim(home, instead=instead)
     except CommonplaceError as exc:
@@ -112,9 +112,16 @@ def announce_settings(
     Where the database does not answer nothing is announced, and who looks next sees what differs.
     """
     with suppress(CommonplaceError):
-        for other in servers.announce_settings(_own(settings, names), _place(settings)):
+        for other in servers.announce_settings(_own(settings, names), place_of(settings)):
             problem = _describe_other(settings, other)
             _log.warning("%s %s", problem.what, problem.hint)
+
+
+def find_others(
+    settings: Settings, servers: Servers, names: Sequence[str]
+) -> Sequence[OtherSetting]:
+    """Which of these settings who announced them last has otherwise. Raises: Unavailable."""
+    return servers.find_others(_own(settings, names))
 
 
 class DatabaseLook:
@@ -222,7 +229,8 @@ def _own(settings: Settings, names: Sequence[str]) -> dict[str, str]:
     return {x: json.dumps(sorted(y) if isinstance(y, list) else y) for x, y in found.items()}
 
 
-def _place(settings: Settings) -> str:
+def place_of(settings: Settings) -> str:
+    """Where this process is, for people."""
     return f"{settings.home} on {platform.node()}"
 
 

@@ -21,13 +21,15 @@ from commonplace_server.wiring import journals
 from commonplace_server.worker.rolling import TimelineRolling
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from uuid import UUID
 
     from commonplace.app.process import ProcessContext
     from commonplace.core.clock import Clock
+    from commonplace.core.ports import OpensRefs
     from commonplace.journals.timeline.rollup_input import FedEntry
     from commonplace_server.postgres.database import Postgres
+    from commonplace_server.store.due_users import DueUsers
 
 
 def timeline_in(
@@ -87,10 +89,42 @@ def rolling_in(database: Postgres, clock: Clock, shared: ProcessContext) -> Time
     def rollups_of(owner: str) -> Rollups:
         journal = timeline_in(database, owner, clock, shared, worker=due.worker)
         pages = journals.pages_of(database, owner, clock, shared)
-        sources = journals.sources_of(database, owner, clock, shared)
-        fed = [each for each in sources if each.name in settings.timeline.feed]
-        feeding = Feeding(journal, sources=lambda: fed, openers=lambda: pages)
+        feeding = _feeding(journal, database, clock, shared, pages)
         feeding.sync()
         return Rollups(journal, Extractive(), grace=grace, feed=FedByDatabase(feeding, [*pages]))
 
     return TimelineRolling(due, rollups_of=rollups_of, grace=grace, clock=clock)
+
+
+def following_in(
+    database: Postgres, due: DueUsers, clock: Clock, shared: ProcessContext
+) -> Callable[[str], None]:
+    """What notes what other journals add to a user's timeline, which begins with it if need be.
+
+    Args:
+        database: Connected to as the worker's role.
+        due: Knows whether a user has anything of that.
+        clock: The present.
+        shared: Whose settings say the zone, and which journals feed a timeline.
+    """
+    names = shared.settings.timeline.feed
+
+    def follow(owner: str) -> None:
+        if names and due.feeds(owner, names):
+            journal = timeline_in(database, owner, clock, shared)
+            pages = journals.pages_of(database, owner, clock, shared)
+            _feeding(journal, database, clock, shared, pages).sync()
+
+    return follow
+
+
+def _feeding(
+    journal: TimelineJournal,
+    database: Postgres,
+    clock: Clock,
+    shared: ProcessContext,
+    pages: Mapping[str, OpensRefs],
+) -> Feeding:
+    sources = journals.sources_of(database, journal.owner, clock, shared)
+    fed = [each for each in sources if each.name in shared.settings.timeline.feed]
+    return Feeding(journal, sources=lambda: fed, openers=lambda: pages)

@@ -61,3 +61,24 @@ PACKING_POLL_S = 600.0
 PREVIOUS_KEPT_S = 86_400.0
 """How long the vectors of a previous model stay once all new ones are made: as long as processes
 may go on asking by it, while they are restarted one after the other."""
+
+UNSEEN_REST_S = 60.0
+"""How long ago something of a user's must have changed before a worker looks: what is written in
+one go is looked at once."""
+
+UPKEEP_POLL_S = 5.0
+"""How often a worker looks whether any user waits for that, or has something that is due."""
+
+UPKEEP_REST_S, UPKEEP_PAUSE_S = 600.0, 15.0
+"""How long after the upkeep of a user, at the least, there is one because of what changed; and one
+that goes on with what was begun."""
+
+UPKEEP_FAILED_S = 86_400.0
+"""When a user's upkeep comes again of which something is due that could not be done."""
+
+UPKEEP_LEASE_S = 300.0
+"""After this long another worker takes a user whose upkeep one has in hand: a minute of it, and the
+last answer of a language model."""
+
+UPKEEP_TURN_S = 60.0
+"""How long a language model is asked for one user before others have their turn."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from commonplace_server.worker.changes import ReadsChanges
     from commonplace_server.worker.filing import FilesForWorker, Task
     from commonplace_server.worker.rolling import TimelineRolling
+    from commonplace_server.worker.users import UserRounds
 
 _log = logging.getLogger(f"commonplace.{__name__}")
 _LOAD_S = 60.0
@@ -61,6 +62,7 @@ class MemoryWorker:
         of_many: Has what is read and written of several users be one transaction.
         encoder: Makes the vectors, where it is in the lead.
         rolling: Rolls up what is due in timelines; None for nothing.
+        users: Goes round users of whom something changed or is due; None for nobody.
         monotonic: Counts the seconds of leases.
     """
 
@@ -74,6 +76,7 @@ class MemoryWorker:
         of_many: Callable[[], AbstractContextManager[None]],
         encoder: EncoderSlot,
         rolling: TimelineRolling | None = None,
+        users: UserRounds | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._backlog = backlog
@@ -81,17 +84,24 @@ class MemoryWorker:
         self._records = LeasedRecords(read_of=read_of, index_of=index_of, of_many=of_many)
         self._encoder = encoder
         self._rolling = rolling
+        self._users = users
         self._monotonic = monotonic
         self._lead: _Lead | None = None
 
     def run_once(self, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """Roll up what is due, file everything that waits, pack, then vacuum; how much was filed.
+        """Do what is due of users, file what waits, pack, then vacuum; how much was filed.
 
         progress: called with (filed so far, 0): what is left is not counted. Raises: Unavailable.
         """
         self._encoder.get(_LOAD_S)
+        if self._users is not None:
+            self._users.look(threading.Event(), rest_s=0.0)
         if self._rolling is not None:
             self._rolling.roll_up(threading.Event(), rest_s=0.0)
+        if self._users is not None:
+            # The new summaries may be what a language model waits for.
+            self._users.look(threading.Event(), rest_s=0.0)
+            self._users.keep_up(threading.Event())
         with self._at_work():
             filed = self._work(progress)
             self._pack(threading.Event())
@@ -116,13 +126,14 @@ class MemoryWorker:
             self._at_work(),
             self._vacuuming() as vacuumed,
             self._rolling_up() as rolled,
+            self._going_round() as went,
             _repeating(
                 "packing", self._pack, "Words were not packed", every_s=numbers.PACKING_POLL_S
             ) as packed,
         ):
             warned = ""
             while not stop.is_set():
-                for each in (vacuumed, rolled, packed):
+                for each in (vacuumed, rolled, went, packed):
                     if each.done():
                         each.result()
                 filed: int | None = None
@@ -194,6 +205,14 @@ class MemoryWorker:
             return nullcontext(Future())
         failed = "Timelines were not rolled up"
         return _repeating("rolling up", rolling.roll_up, failed, every_s=numbers.ROLLING_POLL_S)
+
+    def _going_round(self) -> AbstractContextManager[Future[None]]:
+        """Likewise go round users."""
+        users = self._users
+        if users is None:
+            return nullcontext(Future())
+        failed = "What is due of users was not done"
+        return _repeating("rounds", users.go_round, failed, every_s=numbers.UPKEEP_POLL_S)
 
     def _vacuum(self, ending: threading.Event, *, every_s: float = 0.0) -> None:
         """Vacuum, unless another process does, or has in that time."""

@@ -1,0 +1,108 @@
+"""The wiring of a user's upkeep: by which settings it is due, and that it is done as that user.
+
+Gives the worker's role no right: what is deleted, or shown to a model, is by the users' own role.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.journals.timeline.retention import parse_retention
+from commonplace_server.postgres.servers import Servers
+from commonplace_server.store.due_users import UpkeepSettings
+from commonplace_server.wiring.servers import find_others, place_of
+from commonplace_server.worker import numbers
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from commonplace.app import App, Apps
+    from commonplace.core.clock import Clock
+    from commonplace_server.postgres.database import Postgres
+    from commonplace_server.store.due_users import DueUsers
+
+OF_DELETING = ("timeline.retention", "transcripts.retain_days")
+"""The settings that must be those of the servers, else nothing goes by age."""
+
+_ANNOUNCED = "upkeep"
+"""Under this name a worker says by which settings it does upkeep."""
+
+_log = logging.getLogger(f"commonplace.{__name__}")
+
+
+class UserUpkeep:
+    """What is due of any user, done by their app; see `KeepsUp`.
+
+    Args:
+        apps: The apps of all users, whose settings say what is kept and which model is asked.
+        database: Connected to as the worker's role.
+        due: What that role is shown of users.
+        clock: The present.
+    """
+
+    def __init__(self, apps: Apps, database: Postgres, due: DueUsers, clock: Clock) -> None:
+        self._apps = apps
+        self._servers = Servers(database)
+        self._due = due
+        self._clock = clock
+        settings = apps.settings
+        self._by = UpkeepSettings(
+            retention=parse_retention(settings.timeline.retention),
+            session_days=settings.transcripts.retain_days,
+            asks_model=settings.llm.background and settings.llm.url is not None,
+        )
+        self._differed = False
+
+    def announce(self) -> None:
+        """Have everybody be judged by the settings, if the upkeep before was by others.
+
+        Where the database does not answer, it is done at the next start.
+        """
+        settings, by = self._apps.settings, self._by
+        own = [settings.timeline.retention, by.session_days, by.asks_model]
+        with suppress(CommonplaceError):
+            said = {_ANNOUNCED: json.dumps(own)}
+            if self._servers.announce_settings(said, place_of(settings)):
+                self._due.ask_for_all(self._clock())
+
+    def next_at(self, owner: str) -> datetime | None:
+        """When it is due next; see the port."""
+        return self._due.next_upkeep(owner, self._by, self._clock())
+
+    def keep_up(self, owner: str) -> None:
+        """Do some of it; see the port."""
+        retains = self._retains()
+        with self._apps.using(owner) as app:
+            if owner == self._apps.settings.owner:
+                app.finish_forgetting()  # all else of theirs lies on the disk of some machine
+                return
+            app.sweep_expired()
+            if retains:
+                app.transcripts.service().retain_as_set()
+            _keep_timeline_up(app, retains=retains)
+
+    def close_idle(self) -> None:
+        """Close the apps of users who need them no more; see the port."""
+        self._apps.close_idle()
+
+    def _retains(self) -> bool:
+        """Whether the servers say that what this worker would delete by age is to go."""
+        others = find_others(self._apps.settings, self._servers, OF_DELETING)
+        if others and not self._differed:
+            names = ", ".join(each.name for each in others)
+            _log.warning("Nothing is deleted by age here: %s is other on the servers.", names)
+        self._differed = bool(others)
+        return not others
+
+
+def _keep_timeline_up(app: App, *, retains: bool) -> None:
+    service = app.timeline.service()
+    service.catch_up()
+    if (models := app.timeline.background_model_texts(service)) is not None:
+        models.run(within_s=numbers.UPKEEP_TURN_S)
+    if retains and service.retention.is_on:
+        service.run_due()
