@@ -173,6 +173,17 @@ def test_what_a_server_keeps_no_worker_deletes(aged, work, announce, admin, cloc
         assert (kept(admin).get(0) == 1) is are_left
 
 
+def test_a_fault_with_one_user_stops_no_other(aged, servers, work, clock, admin):
+    """Of the one nothing goes, and all others have their turn."""
+    ask(servers("two", "bob"), "timeline_add", content=SAID, at=LONG_AGO)
+    work(**OLD)
+    admin.execute("UPDATE cp_entries SET more = 'no JSON' WHERE user_id = 'ann' AND level = 0")
+    clock.advance(9 * DAY_S)
+    work(**OLD)
+    left = "SELECT user_id FROM cp_entries WHERE journal = 'timeline' AND level = 0"
+    assert admin.execute(left).fetchall() == [("ann",)]
+
+
 def test_other_settings_count_for_who_is_idle_too(aged, work, admin):
     """Everybody is judged again once a worker has others than the one before."""
     work()

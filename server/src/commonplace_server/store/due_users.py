@@ -6,6 +6,7 @@ next of that user is due.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -117,8 +118,9 @@ class DueUsers:
             times = [*_row(conn, "next_end", owner), *_retained_until(conn, owner, by.retention)]
             if by.session_days:
                 (last_at,) = _row(conn, "oldest_session", owner)
-                if last_at is not None:
-                    times.append(instant_of(last_at) + timedelta(days=by.session_days))
+                with suppress(ValueError):  # what another program wrote may be no time
+                    last = instant_of(last_at or "")
+                    times.append(_after(last, timedelta(days=by.session_days)))
             if by.asks_model and _row(conn, "waits_for_words", owner, most=MOST_FAILURES)[0]:
                 times.append(now)
         return min((x for x in times if x is not None), default=None)
@@ -134,7 +136,9 @@ class DueUsers:
             conn.execute(_query(name), asked)
 
 
-def _retained_until(conn: Connection, owner: str, retention: Retention) -> Iterator[datetime]:
+def _retained_until(
+    conn: Connection, owner: str, retention: Retention
+) -> Iterator[datetime | None]:
     """When the oldest of each level of a timeline is to be archived, and deleted."""
     keep = {level: retention.of(level) for level in range(len(NAMES))}
     asked = [
@@ -146,7 +150,14 @@ def _retained_until(conn: Connection, owner: str, retention: Retention) -> Itera
     for level, state, at in conn.execute(_query("oldest"), {"owner": owner, **given}):
         kept = keep[level]
         if at is not None and kept is not None:
-            yield at + kept + (ARCHIVED if state == "archived" else timedelta())
+            yield _after(at, kept + (ARCHIVED if state == "archived" else timedelta()))
+
+
+def _after(at: datetime, length: timedelta) -> datetime | None:
+    """An instant so much later; None beyond the calendar."""
+    with suppress(OverflowError):
+        return at + length
+    return None
 
 
 def _row(conn: Connection, name: str, owner: str, **values: object) -> tuple[Any, ...]:

@@ -119,9 +119,14 @@ class UserRounds:
             yield not ending.is_set()
         except CommonplaceError as exc:
             _log.warning("One user was not kept up: %s", exc)
-            with suppress(CommonplaceError):  # else the lease runs out by itself
-                self._due.put_off(user, rest_s=numbers.ROLLING_FAILED_S)
+            self._put_off(user, numbers.ROLLING_FAILED_S)
+        except Exception:  # noqa: BLE001  a fault of ours with one user's journals: others go on
+            _log.exception("One user was not kept up")
+            self._put_off(user, numbers.UPKEEP_REST_S)
         else:
             if ending.is_set():
-                with suppress(CommonplaceError):
-                    self._due.put_off(user, rest_s=0.0)
+                self._put_off(user, 0.0)
+
+    def _put_off(self, user: LeasedUser, rest_s: float) -> None:
+        with suppress(CommonplaceError):  # else the lease runs out by itself
+            self._due.put_off(user, rest_s=rest_s)
