@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
 from contextlib import asynccontextmanager
 
 import anyio
+import anyio.to_thread
 import pytest
 from tests.patience import PATIENCE_S
 
@@ -44,6 +46,7 @@ class FakeProtocols:
         headers = [(b"mcp-session-id", given)]
         if self.made.hangs:
             await anyio.sleep_forever()
+        await anyio.to_thread.run_sync(self.made.working.wait)
         await send({"type": "http.response.start", "status": status, "headers": headers})
         if STREAM in scope:
             await anyio.sleep_forever()
@@ -55,6 +58,8 @@ class World:
         self.seen = []
         self.open = {}
         self.hangs = False
+        self.working = threading.Event()
+        self.working.set()
         self.now = 0.0
         self.limits = Limits(**limits)
         self.callers = Callers(
@@ -174,20 +179,26 @@ def test_who_is_shut_out_is_ended_at_once():
     within_world(scenario)
 
 
+@pytest.mark.parametrize("works_on", [False, True], ids=["waits", "works on in a thread"])
 @pytest.mark.parametrize("path", ["/mcp", "/api/v1/tools/memory_list"])
-def test_a_call_that_is_cut_short_is_told_so(path):
-    """As its client reads every other answer: in JSON, with what to do."""
+def test_a_call_that_is_cut_short_is_told_so(path, works_on):
+    """As its client reads every other answer: in JSON, with what to do; and nothing else, later."""
 
     async def scenario(world, tasks):
-        parts = []
+        parts, is_told = [], anyio.Event()
 
         async def note(message):
             parts.append(message)
+            if message["type"] == "http.response.body":
+                is_told.set()
 
-        world.hangs = True
+        world.hangs = not works_on
+        world.working.clear() if works_on else None
         tasks.start_soon(lambda: world.ask(ANN, path=path, send=note))
         await anyio.wait_all_tasks_blocked()
         world.callers.disconnect_unless(lambda _caller: False)
+        await is_told.wait()
+        world.working.set()
         await world.callers.wait_for_calls()
         facts = json.loads(b"".join(x.get("body", b"") for x in parts))
         said = facts if path.startswith("/api") else facts["error"]["data"]

@@ -187,6 +187,7 @@ class _CallerState:
         self._ending = anyio.Event()
         self._calls: set[anyio.CancelScope] = set()
         self._streams: set[anyio.CancelScope] = set()
+        self._answers: set[_Answer] = set()
         self._sessions: OrderedDict[bytes, _OpenSession] = OrderedDict()
         self.used_at = 0.0
 
@@ -196,13 +197,18 @@ class _CallerState:
             async with self._manager.run():
                 self._is_ready.set()
                 await self._ending.wait()
+                async with anyio.create_task_group() as finishing:
+                    for answer in self._answers:
+                        finishing.start_soon(answer.finish)
         except Exception:  # noqa: BLE001  one caller's end is not the server's
             _log.exception("What one caller had open ended")
         finally:
             self._is_ready.set()
 
     def end(self) -> None:
-        """Answer nothing more, and end what is being answered."""
+        """Answer nothing more, and end what is being answered, though a thread works on it yet."""
+        for answer in self._answers:
+            answer.is_cut = True
         for scope in [*self._calls, *self._streams]:
             scope.cancel()
         self._ending.set()
@@ -226,15 +232,22 @@ class _CallerState:
         if STREAM not in scope:
             came = came_at()
             scope[WORK] = lambda: self._work(held, came)
-        with self._in_flight(held, is_stream=STREAM in scope) as cancelled:
-            answer = _Answer(send, begun=lambda status, named: self._keep(held, status, named))
+        answer = _Answer(
+            send,
+            begun=lambda status, named: self._keep(held, status, named),
+            as_api=is_api(scope),
+        )
+        with (
+            self._in_flight(held, is_stream=STREAM in scope) as cancelled,
+            self._unfinished(answer),
+        ):
             await self._is_ready.wait()
             begins = session_id is None and not is_api(scope)
             if begins and headers.get(VERSION_HEADER, b"") < MODERN.encode():
                 await self._make_room()
             await self._manager.handle_request(scope, receive, answer.send)
-        if cancelled.cancelled_caught:
-            await answer.finish(as_api=is_api(scope))
+        if cancelled.cancelled_caught or answer.is_cut:
+            await answer.finish()
         if session_id is not None and scope["method"] == "DELETE":
             self._sessions.pop(session_id, None)
 
@@ -253,6 +266,14 @@ class _CallerState:
             finally:
                 scopes.discard(scope)
                 held.open -= 1
+
+    @contextmanager
+    def _unfinished(self, answer: _Answer) -> Iterator[None]:
+        self._answers.add(answer)
+        try:
+            yield
+        finally:
+            self._answers.discard(answer)
 
     @contextmanager
     def _work(self, held: _OpenSession, came: float) -> Iterator[None]:
@@ -291,27 +312,39 @@ class _Answer:
     Args:
         send: Sends a part of it.
         begun: Called with the status of the answer, and the id of the session that it names.
+        as_api: Whether its client reads answers of the API.
     """
 
-    def __init__(self, send: Send, *, begun: Callable[[int, bytes | None], None]) -> None:
+    def __init__(
+        self, send: Send, *, begun: Callable[[int, bytes | None], None], as_api: bool
+    ) -> None:
         self._send = send
         self._begun = begun
+        self._as_api = as_api
         self._is_begun = False
         self._is_over = False
+        self.is_cut = False
+        """Whether nothing more of it is told."""
 
     async def send(self, message: Message) -> None:
         """Send a part of it; how long the client may take is for `doors.connections` to say."""
+        if self.is_cut:
+            return
         self._is_begun = True
         if message["type"] == "http.response.start":
             self._begun(message["status"], dict(message.get("headers", ())).get(ID_HEADER))
         self._is_over = message["type"] == "http.response.body" and not message.get("more_body")
         await self._send(message)
 
-    async def finish(self, *, as_api: bool) -> None:
+    async def finish(self) -> None:
         """End an answer that was cut short so that the client can see it is over, and why."""
+        self.is_cut = True
+        if self._is_over:
+            return
+        self._is_over = True
         if not self._is_begun:
-            await refuse(_cut_short(), self._send, as_api=as_api)
-        elif not self._is_over:
+            await refuse(_cut_short(), self._send, as_api=self._as_api)
+        else:
             await self._send({"type": "http.response.body", "body": b""})
 
 
