@@ -2,7 +2,7 @@
 
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import psycopg
 import pytest
@@ -208,6 +208,39 @@ class TestWithin:
 def begun(conn):
     """When the transaction began: one answer for all that is asked in it."""
     return conn.execute("SELECT now()").fetchone()[0]
+
+
+def plans_in(pool):
+    """How many plans a transaction finds kept in its session, having asked for one of them."""
+    with pool.owner_transaction("ann") as conn:
+        conn.execute("SELECT %s::text", ["x"], prepare=True)
+        return conn.execute("SELECT count(*) FROM pg_prepared_statements").fetchone()[0]
+
+
+def test_a_session_of_our_own_keeps_the_plans_it_is_told_to(database):
+    """However often others are asked; after a failure it makes them again."""
+    with closing(opened(database.app_url, most=1)) as pool:
+        assert [plans_in(pool) for _ in range(10)] == [1] * 10
+        with pytest.raises(Invalid), pool.owner_transaction("ann") as conn:
+            conn.execute("SELECT 1 / %s", [0], prepare=True)
+        assert plans_in(pool) == 1
+
+
+def test_a_table_that_is_altered_meanwhile_costs_one_try(database):
+    """A plan for columns of another type is refused, told as such, and made again."""
+    database.run("CREATE TABLE plain (a integer)")
+    database.run("GRANT SELECT ON plain TO commonplace_app")
+    with closing(opened(database.app_url, most=1)) as pool:
+
+        def ask():
+            with pool.owner_transaction("ann") as conn:
+                return conn.execute("SELECT a FROM plain", prepare=True).fetchall()
+
+        assert ask() == []
+        database.run("ALTER TABLE plain ALTER a TYPE text")
+        with pytest.raises(Unavailable, match="altered meanwhile"):
+            ask()
+        assert ask() == []
 
 
 class TestTogether:

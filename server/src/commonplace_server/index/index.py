@@ -391,6 +391,8 @@ class PostgresOwnerIndex:
         with self._reading() as tx:
             answer = tx.query("list_prefix_postings", term=term, end=end, **ALL_TIME._asdict())
             docs = Sent.of(answer).listed([term], ALL_TIME, end)[1]
+            if not len(docs):
+                return []
             rows = tx.query(
                 "list_links",
                 lead=superseding_tag(""),

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from commonplace_server.postgres.database import Connection
 
 
+_PREPARED = frozenset({"read_position", "read_docs", "list_prefix_postings", "list_links"})
+"""What each search asks; see `Connection`."""
+
 _PARTS = ("rows", "blocks")
 """Queries that stand within others, which have their names in braces."""
 
@@ -56,7 +59,7 @@ class OwnerTransaction:
     def plan_for_all(self) -> None:
         """Have the queries that follow planned for no user in particular.
 
-        So a worker's connection plans each once; see `Postgres`, `prepares`.
+        So a connection plans each once; see `Connection`.
         """
         if not self._conn.plans_for_all:
             self.query("plan_for_all")
@@ -66,7 +69,8 @@ class OwnerTransaction:
     def query(self, name: str, /, **bound: Any) -> Cursor[tuple[Any, ...]]:
         """Run a query by its name; inside `pipelined` the answer comes when it is first read."""
         query, given = statements()[name], {"user": self.user, **bound}
-        return self._conn.execute(query, given, binary=True, prepare=self._prepares)
+        prepares = self._prepares or name in _PREPARED
+        return self._conn.execute(query, given, binary=True, prepare=prepares)
 
     def query_composed(
         self, query: sql.SQL | sql.Composed, /, **bound: Any

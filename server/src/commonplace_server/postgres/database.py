@@ -72,7 +72,7 @@ _IDLE_S = 5.0
 _GRACE_S = 1.0
 _TICK_S = 0.1
 _CLOSE_S = 2.0
-# The driver prepares what was asked so often before, or at once where a query says so.
+# What was asked so often before would be prepared unasked.
 _ON_REQUEST = 1 << 30
 # Servers from this version on limit a transaction as a whole.
 _ENDS_STOPPED = 170_000
@@ -97,6 +97,8 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that gives up at its deadline: a frozen server answers nothing for ever.
 
     No timeout of the server or of TCP helps there. deadline: monotonic seconds; None while idle.
+    What is asked with `prepare` is planned once, where no pooler stands between: for queries alone
+    that look rows up by their keys, so that one plan is right for whoever has few and has many.
     timeline: The database's number and the primary's; see `replaced`.
     plans_for_all: Whether its transaction plans for no user in particular, which the index asks of
         it.
@@ -161,7 +163,6 @@ class Postgres:
         most: The number of connections that may be open.
         quota: What each user may keep; what is moved or forgotten is never refused.
         refuse: Called before what a user keeps is committed; what it raises rolls it back.
-        prepares: Whether the server keeps the plans of queries that say so. Not through a pooler.
     """
 
     def __init__(
@@ -173,9 +174,7 @@ class Postgres:
         deadline_s: float = DEADLINE_S,
         quota: Quota | None = None,
         refuse: Callable[[], None] = lambda: None,
-        prepares: bool = False,
     ) -> None:
-        self._prepare_threshold = _ON_REQUEST if prepares else None
         self._conninfo, self.name, self.place = parse_address(url)
         self._check = check
         self._most = most
@@ -504,8 +503,8 @@ class Postgres:
                 self._made = ConnectionPool(
                     self._conninfo,
                     connection_class=Connection,
-                    configure=self._note_timeline,
-                    kwargs={"autocommit": True, "prepare_threshold": self._prepare_threshold},
+                    configure=self._configure,
+                    kwargs={"autocommit": True, "prepare_threshold": None},
                     min_size=0,
                     max_size=self._most,
                     open=True,
@@ -515,6 +514,14 @@ class Postgres:
                     name=self.name,
                 )
             return self._made
+
+    def _configure(self, conn: Connection) -> None:
+        self._note_timeline(conn)
+        row = conn.execute(statement(queries()["process"])).fetchone()
+        # A pooler names another: its next transaction may be in a session that knows no plan.
+        if row == (conn.info.backend_pid,):
+            conn.execute(queries()["keep_plans"].encode())
+            conn.prepare_threshold = _ON_REQUEST
 
     def _note_timeline(self, conn: Connection) -> None:
         conn.timeline = find_timeline(conn, self.name, self.place)

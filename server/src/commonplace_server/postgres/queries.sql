@@ -43,6 +43,15 @@ SELECT system_identifier, CASE WHEN NOT pg_is_in_recovery()
     THEN ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END
 FROM pg_control_system();
 
+-- name: process
+-- The process that answers.
+SELECT pg_catalog.pg_backend_pid();
+
+-- name: keep_plans
+-- For a session that is ours alone: a plan that is kept from when a table was small reads it whole for each key, and
+-- one that must do so is taken for one that is worth compiling.
+SET enable_seqscan = off; SET jit = off;
+
 -- name: make_applied
 -- The table of the migrations that are done.
 CREATE TABLE IF NOT EXISTS applied_migrations (

@@ -196,7 +196,7 @@ class MemoryPostgres:
         try:
             with self._database.shared_transaction(self._owner, last=True) as conn:
                 row = {**row_of_call(call, now), **mine}
-                conn.execute(query("note_call"), row)
+                conn.execute(query("note_call"), row, prepare=True)
                 if pruned is None or abs(now - pruned) >= _PRUNED_EVERY:
                     before = render_time(now - CALLS_KEPT)
                     conn.execute(query("prune_calls"), {"before": before, **mine})
@@ -311,13 +311,13 @@ class MemoryPostgres:
 
     def _find(self, conn: Connection, kind: Kind, ref_id: str, *, lock: str = "") -> Record | None:
         asked = statement(texts()[f"find_{kind}"] + lock)
-        row = conn.execute(asked, self._named(kind, ref_id)).fetchone()
+        row = conn.execute(asked, self._named(kind, ref_id), prepare=True).fetchone()
         return None if row is None else record_of(kind, row, instant=_instant)
 
     def _ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:
         asked = {"user_id": self._owner, **values}
         with self._database.shared_transaction(self._owner) as conn:
-            return conn.execute(query(name), asked).fetchall()
+            return conn.execute(query(name), asked, prepare=name == "unfiled").fetchall()
 
     def _row(self, record: Record) -> dict[str, Any]:
         return {**row_of(record, unwritten=None), **self._named(record.kind, record.id)}
@@ -338,7 +338,7 @@ def find_rows(
 ) -> Cursor[tuple[Any, ...]]:
     """The rows of an owner's records of these ids, as `record_of` takes them."""
     asked = {"user_id": owner, "ids": Texts(ids)}
-    return conn.execute(query(f"find_all_{kind}"), asked)
+    return conn.execute(query(f"find_all_{kind}"), asked, prepare=True)
 
 
 def line_of(row: tuple[Any, ...]) -> OutboxLine:

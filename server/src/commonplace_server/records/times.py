@@ -107,9 +107,9 @@ class MemoryTimes:
                 conn.execute(query("drop_empty", self._column), given)
 
     def _ask(self, conn: Connection, name: str, **values: object) -> list[tuple[Any, ...]]:
-        return conn.execute(
-            query(name, self._column), {"user_id": self._owner, **values}
-        ).fetchall()
+        asked = {"user_id": self._owner, **values}
+        is_of_a_search = name in {"due", "times_of"}
+        return conn.execute(query(name, self._column), asked, prepare=is_of_a_search).fetchall()
 
     def _set(self, conn: Connection, name: str, times: Mapping[str, float]) -> None:
         named = {

@@ -10,10 +10,13 @@ WHERE user_id = %(user_id)s AND {time} IS NOT NULL
 
 -- name: times_of
 -- The times of some records.
-SELECT known.kind, known.ref_id, extract(epoch FROM known.{time})::float8
+SELECT known.kind, known.ref_id, extract(epoch FROM known.at)::float8
 FROM unnest(%(kinds)s::text[], %(ids)s::text[]) AS a (kind, id)
-JOIN wb_times AS known ON known.user_id = %(user_id)s AND known.kind = a.kind AND known.ref_id = a.id
-WHERE known.{time} IS NOT NULL;
+CROSS JOIN LATERAL (
+    SELECT kind, ref_id, {time} AS at FROM wb_times
+    WHERE user_id = %(user_id)s AND kind = a.kind AND ref_id = a.id OFFSET 0
+) AS known
+WHERE known.at IS NOT NULL;
 
 -- name: due
 -- The records whose time has come, the longest ago first: by the database's clock too, since that of

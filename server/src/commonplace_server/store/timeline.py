@@ -186,7 +186,7 @@ class TimelinePostgres:
             return
         with self._database.shared_transaction(self._owner) as conn:
             asked = {"owner": self._owner, "present": self._clock()}
-            found = conn.execute(query("open"), asked).fetchone()
+            found = conn.execute(query("open"), asked, prepare=True).fetchone()
             if found is None:
                 yield None
                 return

@@ -303,7 +303,7 @@ def open_worker(
             hint="Set COMMONPLACE_DATABASE_WORKER_URL.",
         )
     with ExitStack() as opened:
-        database = Postgres(url, check=check_worker, prepares=True)
+        database = Postgres(url, check=check_worker)
         opened.callback(database.close)
         announce_settings(settings, Servers(database), OF_WORKERS)
         yield MemoryWorker(
