@@ -34,7 +34,7 @@ ROOMS = {
     "src/commonplace/doors/hooks": 750,
     "src/commonplace/doors/setup": 2500,
     "src/commonplace/doors/stdio": 1250,
-    "src/commonplace/doors/web": 5610,
+    "src/commonplace/doors/web": 5670,
     "src/commonplace/importers": 2000,
     "src/commonplace/index": 3405,
     "src/commonplace/inference": 3470,
