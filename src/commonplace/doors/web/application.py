@@ -6,10 +6,9 @@ Decides nothing about what a page shows, and never answers an error with a trace
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from http import HTTPStatus
 from importlib import import_module
@@ -34,6 +33,7 @@ from commonplace.core.spaces import at_work
 from commonplace.core.text import screening, shown_now
 from commonplace.doors.protocol import RateLimitExceeded
 from commonplace.doors.web.box import box_of
+from commonplace.doors.web.downloads import send_file
 from commonplace.doors.web.elsewhere import BACK, BEGIN, Elsewhere
 from commonplace.doors.web.forms import read_form
 from commonplace.doors.web.guard import (
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
         MutableMapping,
         Sequence,
     )
-    from typing import BinaryIO
 
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
@@ -92,7 +91,6 @@ STATUS = {"invalid": 400, "denied": 403, "not_found": 404, "conflict": 409, "una
 _AS_TYPED = {"draft", "draft_entry"}
 """What is sent as one types, which has a limit of its own."""
 
-_PART = 2**20
 _ENTER = "/enter"
 CONSENT = "/authorize"
 """Where a program sends its user, to be let in."""
@@ -393,7 +391,8 @@ class WebApplication:
                     visitor.offer = made.offer
                     return RedirectResponse(made.to, status_code=303)
                 if isinstance(made, Download):
-                    return _download(made)
+                    may_go_on = partial(self._entrance.still_admits, visitor)
+                    return send_file(made, may_go_on=may_go_on)
                 return self._page(made, visitor, visit)
             except CommonplaceError as exc:
                 return self._error(exc, visitor)
@@ -673,26 +672,3 @@ def _ended(request: Request) -> str:
     """What is said to a browser that was signed in; nothing to any other."""
     was_in = _cookie_name(request) in request.cookies
     return "You are signed out: what let this browser in has ended." if was_in else ""
-
-
-def _download(made: Download) -> Response:
-    """Send a file after unlinking it, so that nothing of it stays however the server ends."""
-    file = made.path.open("rb")
-    with suppress(OSError):  # where an open file cannot be unlinked, it is once it was sent
-        made.path.unlink()
-        made.close()
-    return StreamingResponse(
-        _parts(file, made),
-        media_type=made.media_type,
-        headers={
-            "content-length": str(os.fstat(file.fileno()).st_size),
-            "content-disposition": f'attachment; filename="{made.name}"',
-        },
-    )
-
-
-def _parts(file: BinaryIO, made: Download) -> Iterator[bytes]:
-    with file:
-        while part := file.read(_PART):
-            yield part
-    made.close()
