@@ -44,7 +44,9 @@ def use(database, folder, act):
 
 
 def begin(_, memory):
-    docs = (a_doc(f"memory:message/old-{n}", "tide", minutes=n) for n in range(MANY))
+    # Words enough that a table of blocks read whole would show.
+    texts = (f"tide {n} ebb{n} flood{n} moon{n}" for n in range(MANY))
+    docs = (a_doc(f"memory:message/old-{n}", text, minutes=n) for n, text in enumerate(texts))
     memory.service.index().apply([Put(doc) for doc in docs])
     encode_all(memory.service.index(), HashingEncoder())
     memory.service.index().pack()

@@ -242,8 +242,8 @@ def _low(at_us: int) -> int:
 
 def _write(tx: OwnerTransaction, plan: _Plan, change: int, packed: Sequence[int]) -> None:
     if plan.wordless:
+        drop_packed(tx, packed, plan.wordless)  # which looks whose words are rows
         tx.query("drop_words", ids=plan.wordless)
-        drop_packed(tx, packed, plan.wordless)
     if plan.vectorless:
         tx.query("drop_vectors", ids=plan.vectorless)
     if plan.gone:

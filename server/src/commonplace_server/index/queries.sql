@@ -67,11 +67,16 @@ DELETE FROM wb_words WHERE user_id = %(user)s AND doc = ANY (%(ids)s::bigint[]);
 -- name: find_packed
 -- The blocks of some segments, or those of them in which some docs may stand: the number of a doc is looked for without its
 -- first three bytes, which many have alike: where the first is found the rest is compared, 0.3 ms of 1.7 in a full segment.
+-- One whose words are rows stands in none: where all are so no block is looked through.
+WITH wanted AS MATERIALIZED (
+    SELECT a.id FROM unnest(%(ids)s::bigint[]) AS a (id)
+    WHERE NOT EXISTS (SELECT FROM wb_words AS w WHERE w.user_id = %(user)s AND w.doc = a.id)
+)
 SELECT p.low, p.is_alone, p.term, p.doc, p.data FROM wb_packed AS p
-WHERE p.user_id = %(user)s AND p.low = ANY (%(lows)s::bigint[]) AND (%(all)s OR EXISTS (
-    SELECT FROM unnest(%(ids)s::bigint[]) AS a (id)
-    WHERE position(substr(int8send(a.id), 4) IN p.data) > 0
-));
+WHERE p.user_id = %(user)s AND p.low = ANY (%(lows)s::bigint[])
+    AND (%(all)s OR EXISTS (SELECT FROM wanted)) AND (%(all)s OR EXISTS (
+        SELECT FROM wanted AS a WHERE position(substr(int8send(a.id), 4) IN p.data) > 0
+    ));
 
 -- name: drop_packed
 -- Some blocks leave.
