@@ -64,6 +64,10 @@ OF_ALL_USERS = {
     "cp_sign_ins": ["app ALL true"],
     "cp_tokens": ["app ALL true"],
     "cp_settings": ["app,worker ALL true"],
+    "wb_tool_invocation_log": [
+        f"worker {command} {OF_NOBODY} AND created_at < now - '30 days'::interval"
+        for command in ("DELETE", "SELECT")
+    ],
     # Within a user's own rows.
     "cp_entries": [
         f"worker {command} only journal = 'timeline' AND level > 0"

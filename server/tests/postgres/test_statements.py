@@ -37,6 +37,8 @@ OF_ALL = {
     **dict.fromkeys(OF_THE_WORKER, "wb_outbox"),
     # What is due of users is leased by times and counts.
     **dict.fromkeys(("lease_unseen", "lease_upkeep", "ask_for_all"), "cp_kept"),
+    # Old calls leave whosever they are.
+    "prune_old_calls": "wb_tool_invocation_log",
     # Who shows a token, or signs in, is not known before it is found.
     **dict.fromkeys(("tokens.of_ids", "tokens.all", "tokens.any", "tokens.ids"), "cp_tokens"),
     "tokens.used": "cp_tokens",

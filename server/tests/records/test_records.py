@@ -295,9 +295,8 @@ class TestBacklog:
             assert given == [[], None, None, True, 100]
 
     def test_old_calls_of_all_users_go_once_a_day(self, mine, upkeep, clock, database):
-        """Of those, too, who do not come back."""
+        """Of those, too, who do not come back, and of whom nothing else was ever kept."""
         call = Call(tool="memory.search", status="ok", duration_ms=1, top_k_effective=8)
-        mine.save(todo("a"))
         mine.note_call(call)
         clock.advance(timedelta(days=31).total_seconds())
         upkeep.vacuum()

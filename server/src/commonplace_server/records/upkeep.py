@@ -19,7 +19,6 @@ from commonplace.core.clock import render_time, utc_now
 from commonplace.db.queries import read_queries
 from commonplace.journals.memory.journal import CALLS_KEPT
 from commonplace_server.postgres.database import statement
-from commonplace_server.records import store as memory_postgres
 from commonplace_server.records.backlog import columns_across
 from commonplace_server.records.store import TABLES, line_of
 
@@ -35,8 +34,7 @@ _log = logging.getLogger(f"commonplace.{__name__}")
 _VACUUM_S = 3600.0
 # As long as all tables together may take, and more.
 _VACUUMING_S = 86_400.0
-# A transaction for each user.
-_PRUNED_EVERY = timedelta(days=1)
+_PRUNED_EVERY, _PRUNED_AT_ONCE = timedelta(days=1), 5_000
 # A table up to this size is rewritten: its users wait until that is done.
 _REWRITTEN_BYTES = 32 * 1024 * 1024
 
@@ -211,18 +209,16 @@ class MemoryUpkeep:
                     conn.execute(query("vacuum_no_more"))
 
     def _prune_calls(self) -> None:
-        """Each user's own, as that user, once a day: across users the log is not seen."""
+        """What is old of all users, once a day."""
         every = {"every_s": _PRUNED_EVERY.total_seconds()}
         with self._database.across() as conn:
             if not _is_so(conn, "pruning_is_due", **every):
                 return
-            users = _users(conn)
-        before = render_time(self._clock() - CALLS_KEPT)
-        for user in users:
-            with self._database.owner_transaction(user, commit="soon") as conn:
-                conn.execute(
-                    memory_postgres.query("prune_calls"), {"user_id": user, "before": before}
-                )
+        asked = {"before": render_time(self._clock() - CALLS_KEPT), "limit": _PRUNED_AT_ONCE}
+        pruned = _PRUNED_AT_ONCE
+        while pruned == _PRUNED_AT_ONCE:
+            with self._database.across() as conn:
+                pruned = conn.execute(query("prune_old_calls"), asked).rowcount
         with self._database.across() as conn:
             conn.execute(query("note_pruned"))
 

@@ -63,6 +63,13 @@ UPDATE wb_upkeep SET tidied_at = now();
 -- Whether nobody has gone through everybody's log of calls for so long.
 SELECT pruned_at IS NULL OR pruned_at <= now() - make_interval(secs => %(every_s)s) FROM wb_upkeep;
 
+-- name: prune_old_calls
+-- Some of the calls of all users that are older than they are kept leave, the oldest first.
+DELETE FROM wb_tool_invocation_log WHERE (user_id, id) IN (
+    SELECT user_id, id FROM wb_tool_invocation_log
+    WHERE created_at < %(before)s::timestamptz ORDER BY created_at LIMIT %(limit)s
+);
+
 -- name: note_pruned
 -- Everybody's log has been gone through.
 UPDATE wb_upkeep SET pruned_at = now();
