@@ -39,6 +39,18 @@ def work(tmp_path, database, clock, slot):
     return run
 
 
+@pytest.fixture
+def announce(tmp_path, database):
+    """Has a server of the database say its settings."""
+
+    def say(**given):
+        settings = settings_in(tmp_path, **{"database.url": database.app_url, **given})
+        with open_servers(settings) as servers:
+            announce_settings(settings, servers)
+
+    return say
+
+
 def waiting(admin):
     """Who is to be looked at, and of whom something is due ever."""
     return admin.execute(
@@ -150,16 +162,19 @@ def test_what_is_old_of_any_user_goes(aged, work, clock, admin):
     assert "quokka" in ask(aged, "timeline_rollup", period="daily", at=LONG_AGO[:10]).text
 
 
-@pytest.fixture
-def announce(tmp_path, database):
-    """Has a server of the database say its settings."""
-
-    def say(**given):
-        settings = settings_in(tmp_path, **{"database.url": database.app_url, **given})
-        with open_servers(settings) as servers:
-            announce_settings(settings, servers)
-
-    return say
+def test_what_an_edit_replaced_goes_of_any_user(one, work, announce, clock, admin):
+    """Once it is kept no longer, unless a server keeps it for longer."""
+    ref = ask(one, "memory_save", kind="todo", title="Feed the wombats.").facts["ref"]
+    one.amend.edit(ref, text=SAID)
+    announce(**{"undo.keep_days": "90"})
+    work()
+    clock.advance(31 * DAY_S)
+    work()
+    assert "wb_former" in traces(admin, "wombats")
+    announce()
+    clock.advance(DAY_S)
+    work()
+    assert traces(admin, "wombats") == []
 
 
 def test_what_a_server_keeps_no_worker_deletes(aged, work, announce, admin, clock):

@@ -7,7 +7,7 @@ next of that user is due.
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -22,7 +22,6 @@ from commonplace_server.postgres.database import statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import datetime
 
     from psycopg import sql
 
@@ -48,11 +47,13 @@ class UpkeepSettings(Struct, frozen=True, kw_only=True):
     Attributes:
         retention: How long a timeline is kept.
         session_days: How long sessions are; 0 for ever.
+        undo_days: How long what edits replaced is.
         asks_model: Whether summaries wait for a language model.
     """
 
     retention: Retention
     session_days: int
+    undo_days: float
     asks_model: bool
 
 
@@ -116,9 +117,13 @@ class DueUsers:
         """When the upkeep of a user is due next, None for never. Raises: Unavailable."""
         with self._database.owner_transaction(owner) as conn:
             times = [*_row(conn, "next_end", owner), *_retained_until(conn, owner, by.retention)]
+            # What another program wrote may be no time.
+            with suppress(ValueError):
+                (edit,) = _row(conn, "oldest_former", owner)
+                times.append(_after(_instant_of_edit(edit or ""), timedelta(days=by.undo_days)))
             if by.session_days:
                 (last_at,) = _row(conn, "oldest_session", owner)
-                with suppress(ValueError):  # what another program wrote may be no time
+                with suppress(ValueError):
                     last = instant_of(last_at or "")
                     times.append(_after(last, timedelta(days=by.session_days)))
             if by.asks_model and _row(conn, "waits_for_words", owner, most=MOST_FAILURES)[0]:
@@ -151,6 +156,11 @@ def _retained_until(
         kept = keep[level]
         if at is not None and kept is not None:
             yield _after(at, kept + (ARCHIVED if state == "archived" else timedelta()))
+
+
+def _instant_of_edit(identity: str) -> datetime:
+    """When an edit was made: its id is a UUIDv7. Raises: ValueError for another text."""
+    return datetime.fromtimestamp(int(identity.replace("-", "")[:12], 16) / 1000, UTC)
 
 
 def _after(at: datetime, length: timedelta) -> datetime | None:

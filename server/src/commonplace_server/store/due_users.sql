@@ -77,6 +77,10 @@ FROM unnest(%(levels)s::smallint[], %(states)s::text[]) AS asked (level, state);
 -- When the session of a user ended that ended first.
 SELECT min(last_at) FROM cp_transcripts WHERE user_id = %(owner)s AND messages > 0;
 
+-- name: oldest_former
+-- The oldest edit of a user's of which what it replaced is kept: its id begins with its time.
+SELECT min(id) FROM wb_former WHERE user_id = %(owner)s;
+
 -- name: waits_for_words
 -- Whether a summary of a user's waits for a language model.
 SELECT EXISTS (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from commonplace_server.postgres.database import Postgres
     from commonplace_server.store.due_users import DueUsers
 
-OF_DELETING = ("timeline.retention", "transcripts.retain_days")
+OF_DELETING = ("timeline.retention", "transcripts.retain_days", "undo.keep_days")
 """The settings that must be those of the servers, else nothing goes by age."""
 
 _ANNOUNCED = "upkeep"
@@ -53,6 +53,7 @@ class UserUpkeep:
         self._by = UpkeepSettings(
             retention=parse_retention(settings.timeline.retention),
             session_days=settings.transcripts.retain_days,
+            undo_days=settings.undo.keep_days,
             asks_model=settings.llm.background and settings.llm.url is not None,
         )
         self._differed = False
@@ -63,7 +64,7 @@ class UserUpkeep:
         Where the database does not answer, it is done at the next start.
         """
         settings, by = self._apps.settings, self._by
-        own = [settings.timeline.retention, by.session_days, by.asks_model]
+        own = [settings.timeline.retention, by.session_days, by.undo_days, by.asks_model]
         with suppress(CommonplaceError):
             said = {_ANNOUNCED: json.dumps(own)}
             if self._servers.announce_settings(said, place_of(settings)):
@@ -77,10 +78,11 @@ class UserUpkeep:
         """Do some of it; see the port."""
         retains = self._retains()
         with self._apps.using(owner) as app:
+            app.finish_forgetting()
+            if retains:
+                app.former.sweep()
             if owner == self._apps.settings.owner:
-                app.finish_forgetting()  # all else of theirs lies on the disk of some machine
-                return
-            app.sweep_expired()
+                return  # all else of theirs lies on the disk of some machine
             if retains:
                 app.transcripts.service().retain_as_set()
             _keep_timeline_up(app, retains=retains)
