@@ -141,9 +141,7 @@ FULL = Plan(
     notebook=notebooks.Sizes(entries=(10_000, 100_000), times=40, part=2_000),
     recall=recalls.Sizes(entries=100_000, questions=60, colds=11, servers=3),
     timeline=timelines.Sizes(a_day=1_000, days=365, entries=MILLION, adds=200, questions=60),
-    memories=memories.Sizes(
-        users=1_000, rows=100, large=100_000, questions=60, saves=400, filed=3_000
-    ),
+    memories=memories.Sizes(users=1_000, rows=100, large=100_000, questions=60, saves=400),
     http=https.Sizes(owners=16, records=500, clients=32, seconds=60.0, warm_s=15.0),
     servers=servers.Sizes(owners=16, records=200, calls=160),
     sweeps=sweeps.Sizes(entries=2_000),
@@ -167,7 +165,7 @@ QUICK = Plan(
     notebook=notebooks.Sizes(entries=(2_000,), times=15, part=300),
     recall=recalls.Sizes(entries=2_000, questions=15, colds=3, servers=1),
     timeline=timelines.Sizes(a_day=100, days=20, entries=4_000, adds=30, questions=15),
-    memories=memories.Sizes(users=50, rows=40, large=3_000, questions=15, saves=60, filed=240),
+    memories=memories.Sizes(users=50, rows=40, large=3_000, questions=15, saves=60),
     http=https.Sizes(owners=8, records=50, clients=32, seconds=5.0),
     servers=servers.Sizes(owners=7, records=30, calls=32),
     sweeps=sweeps.Sizes(entries=500),

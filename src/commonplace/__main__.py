@@ -37,7 +37,7 @@ def main() -> None:
         from commonplace.doors.hooks.hook import serve as serve_hook
 
         serve_hook(sys.argv[2:])
-    _collect_rarely()
+    collect_rarely()
     if command == ["mcp"]:
         from commonplace.doors.stdio.start import serve_at_once
 
@@ -70,7 +70,7 @@ def _open_closed_streams() -> None:
             setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: SIM115  stays open
 
 
-def _collect_rarely() -> None:
+def collect_rarely() -> None:
     """Let Python look for unreachable cycles seldom, and not at the end: a seventh of a command."""
     gc.set_threshold(_COLLECTED_AT)
     atexit.register(gc.freeze)
