@@ -265,7 +265,7 @@ def heard_of(run, *given):
 def test_the_language_models_host_is_left_out(apps, sample):
     """Its model is named, and what is wrong; neither host nor port, nor whom it is asked as."""
     url = "http://user:pw@127.0.0.1:1/v1"
-    asked = replace(apps.settings.llm, url=url, model="qwen", timeout_s=0.5)
+    asked = replace(apps.settings.llm, url=url, model="qwen", timeout_s=30.0)
     settings = replace(apps.settings, llm=asked)
     opened = Apps(settings, user_home=Path.home())
     merge = PerOwner(opened, sample, concurrency=ConcurrencyLimit()).toolsets["notebook"]

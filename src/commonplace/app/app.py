@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from commonplace.verbs.timeline.commands import TimelineCommands
     from commonplace.verbs.today.draft import PageDraft
     from commonplace.verbs.today.service import TodayService
-    from commonplace.verbs.toolset import Toolset
+    from commonplace.verbs.toolset import Tool, Toolset
 
 SWEEP_WAITS_S = 2.0
 """How long the first look at every entry waits for an encoder that is being loaded."""
@@ -142,6 +142,11 @@ class App(OwnerContext):
         """The toolsets that the settings ask for; making them opens nothing."""
         chosen = [self.toolset(name) for name in self.settings.toolsets]
         return [t.read_only() for t in chosen] if self.settings.read_only else chosen
+
+    @locked_cached_property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools of those toolsets by name, made once: a server asks for one at each call."""
+        return {tool.name: tool for each in self.toolsets()[::-1] for tool in each.tools}
 
     def toolset(self, name: str) -> Toolset:
         """The toolset of a name in the table, whether or not the settings ask for it."""

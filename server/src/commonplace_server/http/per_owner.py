@@ -151,9 +151,7 @@ class _SharedTool(Tool, frozen=True, kw_only=True, dict=True):
     ) -> Answer:
         with self.owners.working() as (app, asking):
             model = None if sampler is None else _CountedModel(sampler, asking)
-            tools = (tool for toolset in app.toolsets() for tool in toolset.tools)
-            own = next(tool for tool in tools if tool.name == self.name)
-            return own.call(arguments, sampler=model, ends=ends)
+            return app.tools[self.name].call(arguments, sampler=model, ends=ends)
 
 
 class _CountedModel:

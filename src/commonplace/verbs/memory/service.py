@@ -457,8 +457,9 @@ class MemoryService:
 
         Use it to go through to-dos, or to find the ref of what is to be altered or deleted.
         """
-        listed = self.list_records(kind, limit=limit, cursor=cursor.strip())
-        return list_answer(listed, kind, self.zone)
+        with nullcontext() if self._shared is None else self._shared.together():
+            listed, zone = self.list_records(kind, limit=limit, cursor=cursor.strip()), self.zone
+        return list_answer(listed, kind, zone)
 
     def list_records(self, kind: Kind, *, limit: int = 20, cursor: str = "") -> Records:
         """Records of a kind, newest first; see `MemoryStore.list_records`."""
