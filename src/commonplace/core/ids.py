@@ -28,7 +28,8 @@ def new_id(at: datetime, random_bytes: bytes) -> str:
 
 
 def key_id(namespace: uuid.UUID, owner: str, key: str) -> str:
-    """The id that an owner's idempotency key stands for in a journal's namespace."""
+    """The id that an owner's idempotency key is in a journal's namespace. Raises: Invalid."""
+    check_key(key)
     return str(uuid.uuid5(namespace, well_formed(f"{len(owner)} {owner} {key}")))
 
 
@@ -37,10 +38,15 @@ def import_key(program: str, entry_id: str) -> str:
     return f"import {program} {sha256_hex(entry_id.encode('utf-8', 'surrogatepass'))}"
 
 
-def check_key(key: str) -> str:
-    """An idempotency key of at most 500 characters. Raises: Invalid."""
+def key_digest(key: str) -> str:
+    """What a journal without ids knows an idempotency key by. Raises: Invalid."""
+    check_key(key)
+    return sha256_hex(well_formed(key).encode())
+
+
+def check_key(key: str) -> None:
+    """Refuse an idempotency key of more than 500 characters. Raises: Invalid."""
     if len(key) > LONGEST_KEY:
         raise Invalid(
             f"Invalid idempotency_key: {len(key):,} characters.", hint=f"Use at most {LONGEST_KEY}."
         )
-    return key

@@ -42,6 +42,7 @@ _HAS_HUMP = re.compile(r"[A-Z](?<=[a-z].)")  # its rarer part first: a quarter o
 _NAME = re.compile(r"[^\W_]+")
 # What is longer was encoded, not named: its parts would be noise.
 _LONGEST_NAME = 64
+_LONGEST_NEAR = 200
 _TIME_WORD = re.compile(
     r"""\b(?:yesterday|today|tonight|tomorrow|ago|since|during|until
     |(?:last|next|this|past|every)\s(?:night|morning|afternoon|evening|day|week|weekend|month|year
@@ -294,6 +295,8 @@ def nearest(name: str, known: list[str]) -> str:
     """The known name most like this one, for a "did you mean"; empty when none is near."""
     import difflib
 
+    if len(name) > _LONGEST_NEAR:  # each letter is compared with each, and none is near
+        return ""
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.5)), "")
 
 

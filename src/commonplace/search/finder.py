@@ -24,7 +24,7 @@ from commonplace.search.chains import dates_of, gone_links, newest_of
 from commonplace.search.filing.source_indexer import DAMAGED, log_failure
 from commonplace.search.later import with_later
 from commonplace.search.near_duplicates import Shown, without_duplicates
-from commonplace.search.query_features import read_features
+from commonplace.search.query_features import read_features, refuse_long
 from commonplace.search.rank import chance, demoted, rank
 
 if TYPE_CHECKING:
@@ -403,11 +403,7 @@ class _OverviewQuestions:
 def _check_text(text: str) -> None:
     if not text.strip():
         raise Invalid("The query is blank.", hint="Ask in words, such as 'database lock problems'.")
-    if len(text) > numbers.MAX_QUERY_LENGTH:
-        raise Invalid(
-            f"The query has {len(text):,} characters.",
-            hint=f"Use at most {numbers.MAX_QUERY_LENGTH:,}: a question, not a document.",
-        )
+    refuse_long(text)
 
 
 def _healed(find: Callable[[], Found]) -> Found:

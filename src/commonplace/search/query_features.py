@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from commonplace.core.errors import Invalid
 from commonplace.core.stop_words import STOP_WORDS, is_foreign
 from commonplace.core.text import with_plain_apostrophes
+from commonplace.search import policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,6 +160,15 @@ class QueryFeatures(Struct, frozen=True):
             if (name := set(_WORD.findall(author.casefold()))) and name <= self.words
         ]
         return found[0] if len(found) == 1 else -1
+
+
+def refuse_long(text: str) -> None:
+    """Refuse a question that is a document, before anything is read from it. Raises: Invalid."""
+    if len(text) > policy.MAX_QUERY_LENGTH:
+        raise Invalid(
+            f"The query has {len(text):,} characters.",
+            hint=f"Use at most {policy.MAX_QUERY_LENGTH:,}: a question, not a document.",
+        )
 
 
 def asks_for_all(text: str) -> bool:

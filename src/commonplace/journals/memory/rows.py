@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Invalid
-from commonplace.core.ids import check_key, key_id, new_id
+from commonplace.core.ids import key_id, new_id
 from commonplace.core.text import opening
 from commonplace.journals.memory.entry import KEYS, render_flags
 from commonplace.journals.memory.records import (
@@ -101,7 +101,7 @@ def id_of(
 ) -> str:
     """The id of a new record: what its key stands for, else one in the order of time."""
     if draft.key:
-        return key_id(KEYS, owner, check_key(f"{draft.kind} {draft.key}"))
+        return key_id(KEYS, owner, f"{draft.kind} {draft.key}")
     return new_id(draft.at or now, random_bytes(10))
 
 

@@ -20,6 +20,7 @@ SUFFIX = ".md"
 LONGEST_NAME = 200
 DEEPEST = 100
 """The most levels that a name of the longest has; what lies deeper is not a section."""
+_LONGEST_PATH = 4096  # what a system takes
 _LONGEST_PART = 120  # in bytes; some disks take 143, and a suffix of a temporary file is added
 
 _REFUSED_SIGNS = frozenset('\\:*?"<>|')
@@ -52,8 +53,10 @@ def parse_section(text: str) -> str:
 
     Raises: Invalid for what is not a path inside a notebook.
     """
-    name = unicodedata.normalize("NFC", text.strip())
-    why = _unreadable(name)
+    text = text.strip()
+    is_path = len(text) <= _LONGEST_PATH
+    name = unicodedata.normalize("NFC", text) if is_path else ""
+    why = _unreadable(name) if is_path else f"it has {len(text):,} characters"
     if why:
         raise _refused(text, why)
     return name

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.digest import sha256_hex
 from commonplace.core.errors import NotFound
 from commonplace.core.files import locked, make_folder, remove_file, replace_file, translated
-from commonplace.core.text import well_formed
+from commonplace.core.ids import key_digest
 from commonplace.journals.private.format import to_millis
 
 if TYPE_CHECKING:
@@ -98,5 +97,5 @@ class EntryKeys(Struct, frozen=True):
                 remove_file(self.path_of(key))
 
     def path_of(self, key: str) -> Path:
-        """The file of a key, named by its sha256."""
-        return self.folder / f"{sha256_hex(well_formed(key).encode())}.json"
+        """The file of a key, named by its sha256. Raises: Invalid."""
+        return self.folder / f"{key_digest(key)}.json"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from commonplace.core.clock import render_time
-from commonplace.core.ids import check_key, key_id, new_id
+from commonplace.core.ids import key_id, new_id
 from commonplace.journals.timeline.entry import (
     KEYS,
     RAW,
@@ -84,7 +84,7 @@ class EntryAdder:
         """Add one; the time of what is new raw activity goes into `raw`."""
         at = check_time(draft.at or self._now)
         if draft.key:
-            made = key_id(KEYS, self._owner, check_key(draft.key))
+            made = key_id(KEYS, self._owner, draft.key)
         else:
             made = draft.id or new_id(at, self._random_bytes(10))
         row = self.row(draft, at, made)

@@ -191,10 +191,13 @@ class MemorySearch(Struct, frozen=True, kw_only=True):
         return self._logged(asked)
 
     def _logged(self, asked: MemoryQuestion) -> MemoryFound:
+        from commonplace.search.query_features import refuse_long
+
         started = time.monotonic()
         top_k = self.numbers.top_k if asked.top_k is None else asked.top_k
         status = "internal"
         try:
+            refuse_long(asked.text)
             zone: Zone | None = None
             if asked.when.strip() or asked.as_of.strip():
                 from commonplace.verbs.times import read_as_of, read_span

@@ -115,7 +115,9 @@ class TimelineSearch(Struct, frozen=True, kw_only=True):
     ) -> TimelineFound:
         """The best entries for a question; see `TimelineService.find`. Raises: Invalid."""
         from commonplace.core.when.inside import find_when
+        from commonplace.search.query_features import refuse_long
 
+        refuse_long(query)
         if not 1 <= limit <= MOST:
             raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST}.")
         kinds = parse_kinds(types)
