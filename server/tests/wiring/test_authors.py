@@ -135,6 +135,22 @@ def test_every_tool_of_a_space_is_in_a_table(servers):
     assert {tool.name for tool in tools} - writing - SAY_NO_ENTRY == reading
 
 
+@pytest.mark.parametrize("given", [{"url": ""}, {}], ids=["files", "database"])
+def test_who_writes_alone_is_no_author_that_metadata_name(servers, given):
+    """Of one person's entry `author` is a value like others, at every door."""
+    app = servers("one", **given)
+    ask(app, "timeline_profile", text="Ann feeds a quokka.")
+    said = {"content": "Signed the quokka contract.", "metadata": {"author": "bob ä"}}
+    ref = ask(app, "timeline_add", **said).facts["ref"]
+    page = ask(app, "open_ref", ref=ref)
+    assert (page.facts["author"], "bob" in page.text) == ("", False)
+    for tool in ("recall", "list_by_time", "timeline_range", "timeline_search"):
+        asked, key = LISTS[tool]
+        answer = ask(app, tool, **asked)
+        assert "bob" not in answer.text
+        assert {x.get("author", "") for x in answer.facts[key] if x.get("ref") == ref} <= {""}
+
+
 @pytest.mark.parametrize(("place", "other"), [("files", "database"), ("database", "files")])
 def test_all_that_is_in_a_space_names_its_author(servers, place, other):
     """In files and in a database, and so after an export from the one into the other."""

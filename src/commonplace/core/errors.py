@@ -161,6 +161,15 @@ class Conflict(CommonplaceError):
     code = "conflict"
 
 
+class Outdated(Conflict):
+    """What is to be changed is another than what was read of it."""
+
+
+def has_changed(ref: str) -> Outdated:
+    """The error for an entry that is another than the one that was read."""
+    return Outdated(f"{ref} has changed since it was read.", hint="Read it again, then write.")
+
+
 def already_superseded(ref: str, successor: str) -> Conflict:
     """The error for an entry whose place another has taken before."""
     return Conflict(f"{ref} is superseded by {successor} already.", hint=f"Correct {successor}.")

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from commonplace.core.errors import CommonplaceError, Conflict, Unavailable
+from commonplace.core.errors import CommonplaceError, Outdated, Unavailable
 from commonplace.core.ids import new_id
 from commonplace.core.spaces import author_at_work
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.core.time_book import TimesWithin
 
-_TRIES = 5
+_MOST_TRIES = 64
+"""An edit that loses to others so often is refused: each time one of them was done."""
 _SWEPT_EVERY = timedelta(hours=1)
 """How often a server is asked what is over, apart from edits and undos of its entries."""
 
@@ -390,12 +391,9 @@ def correct_latest(expected: str, correct: Callable[[], _Corrected]) -> _Correct
     """Correct an entry; try again where another was faster and no version was named.
 
     Raises:
-        Conflict: The entry is not what was expected. What `correct` raises.
+        Outdated: The entry is not what was expected. What `correct` raises.
     """
-    for tries_left in reversed(range(_TRIES)):
-        try:
+    for _ in range(0 if expected else _MOST_TRIES - 1):
+        with suppress(Outdated):
             return correct()
-        except Conflict:
-            if expected or not tries_left:
-                raise
-    raise AssertionError
+    return correct()

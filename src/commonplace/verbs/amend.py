@@ -15,7 +15,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.core.clock import render_instant
-from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
+from commonplace.core.errors import (
+    CommonplaceError,
+    Conflict,
+    Denied,
+    Invalid,
+    NotFound,
+    has_changed,
+)
 from commonplace.core.former_texts import correct_latest, editing
 from commonplace.core.inherited import HandsOnValues, Inheritance
 from commonplace.core.ports import KeepsExpired
@@ -379,12 +386,16 @@ def edit_entry(
 def delete_entry(amender: AmendsRefs, ref: str, *, expected: str = "") -> Amendment:
     """Delete an entry; the answer has the text that is gone. See `AmendService.delete`."""
     check_may_delete()
-    try:
-        read = amender.read_text(ref)
-    except CommonplaceError:  # what has expired or cannot be read may still be deleted
-        return amender.delete(ref, expected=expected)
-    done = amender.delete(ref, expected=_version_of(read, expected) if expected else "")
-    return replace(done, before=read.text)
+
+    def deleted() -> Amendment:
+        try:
+            read = amender.read_text(ref)
+        except CommonplaceError:  # what has expired or cannot be read may still be deleted
+            return amender.delete(ref, expected=expected)
+        done = amender.delete(ref, expected=_version_of(read, expected) if expected else "")
+        return replace(done, before=read.text)
+
+    return correct_latest(expected, deleted)
 
 
 def supersede_entry(
@@ -398,7 +409,7 @@ def supersede_entry(
     """Supersede an entry; the answer has what it says. See `AmendService.supersede`."""
     read = amender.read_text(ref)
     if expected and _version_of(read, expected) != read.version:
-        raise Conflict(f"{read.ref} has changed since it was read.", hint="Read it, then write.")
+        raise has_changed(read.ref)
     if fields and isinstance(amender, SupersedesFields):
         now = amender.read_fields(ref)
         # A time that stays as it was shown is the former's own, to the microsecond.

@@ -13,11 +13,11 @@ from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
 from commonplace.core.errors import (
     CommonplaceError,
-    Conflict,
     Denied,
     Internal,
     Invalid,
     Lost,
+    Outdated,
     Unavailable,
 )
 from commonplace_server.postgres import quota
@@ -53,8 +53,8 @@ _STATES: dict[str, _Explained] = {
     "TLS": (Unavailable, "has no certificate that is trusted", "Check both ends' certificates."),
     # What a plan that was kept comes upon.
     "0A000": (Unavailable, "cannot do that, or was altered meanwhile", _AGAIN),
-    "40001": (Conflict, "was changed by another process meanwhile", "Read again, then write."),
-    "40P01": (Conflict, "was changed by another process meanwhile", "Read again, then write."),
+    "40001": (Outdated, "was changed by another process meanwhile", "Read again, then write."),
+    "40P01": (Outdated, "was changed by another process meanwhile", "Read again, then write."),
 }
 _CLASSES: dict[str, _Explained] = {
     "08": (Lost, "does not answer", "Check that it runs, then try again."),

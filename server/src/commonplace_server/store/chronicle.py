@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from commonplace.core.errors import Conflict, Lost, NotFound
+from commonplace.core.errors import Lost, NotFound, has_changed
 from commonplace.core.text import storable
 from commonplace.journals.chronicle.event import (
     EVERYTHING,
@@ -244,9 +244,7 @@ class ChroniclePostgres:
             raise _not_found(wanted)
         event = _event_of(row)
         if expected is not None and event.stamp != expected:
-            raise Conflict(
-                f"{event.ref} has changed since it was read.", hint="Read it again, then write."
-            )
+            raise has_changed(event.ref)
         return event
 
     def _find(self, conn: Connection, wanted: str) -> Event:

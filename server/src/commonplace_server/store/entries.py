@@ -137,9 +137,9 @@ class EntryRows:
         """Give a row other parts; when it was written down stays."""
         self.ask(conn, "alter", **_sent(row))
 
-    def delete(self, conn: Connection, identities: Sequence[str]) -> None:
-        """Remove rows, with their times and former texts."""
-        self.ask(conn, "delete", ids=Texts(identities))
+    def delete(self, conn: Connection, identities: Sequence[str]) -> set[str]:
+        """Remove rows, with their times and former texts; the ids of those that were there."""
+        return {str(row[0]) for row in self.ask(conn, "delete", ids=Texts(identities))}
 
     def find_deleted(self, identities: Iterable[str]) -> set[str]:
         """Which of these ids rows had that were deleted: a move from files brings none back."""

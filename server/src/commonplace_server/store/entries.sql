@@ -52,9 +52,9 @@ UPDATE cp_entries SET at = %(at)s, nanos = %(nanos)s, scope = %(scope)s, body = 
 WHERE user_id = %(owner)s AND journal = %(journal)s AND id = %(id)s;
 
 -- name: delete
--- Entries leave.
+-- Entries leave; the ids of those that were there.
 DELETE FROM cp_entries
-WHERE user_id = %(owner)s AND journal = %(journal)s AND id = ANY (%(ids)s::text[]);
+WHERE user_id = %(owner)s AND journal = %(journal)s AND id = ANY (%(ids)s::text[]) RETURNING id;
 
 -- name: gone
 -- Which of some were there once and were deleted.

@@ -337,13 +337,13 @@ class NotebookPostgres:
                 more = _row_of(replace(found, work_context="")).more
                 self._rows.ask(conn, "alter_more", id=entry_id, more=more)
 
-    def forget(self, entry_ids: Sequence[str]) -> None:
+    def forget(self, entry_ids: Sequence[str]) -> set[str]:
         """Remove entries; see the port."""
         with self._writing() as conn:
             for entry_id in entry_ids:
                 self._rows.ask(conn, "relink", id=entry_id)
                 self._rows.ask(conn, "unname", id=entry_id)
-            self._rows.delete(conn, entry_ids)
+            return self._rows.delete(conn, entry_ids)
 
     def erase_versions(
         self, sections: Sequence[str], cut: Callable[[str], str], *, current: bool

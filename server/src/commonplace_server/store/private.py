@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from commonplace.core.digest import sha256_hex
-from commonplace.core.errors import Conflict, Lost, NotFound
+from commonplace.core.errors import Conflict, Lost, NotFound, has_changed
+from commonplace.core.ids import key_digest
 from commonplace.core.redact import Screen
 from commonplace.core.text import opening, storable, well_formed
 from commonplace.core.values import Interval
@@ -255,7 +255,7 @@ class PrivatePostgres:
     def release_keys(self, keys: Sequence[str]) -> None:
         """Let the keys of entries that are gone write again; see the port."""
         with self._rows.writing() as conn:
-            self._rows.ask(conn, "release_keys", keys=Texts(map(_digest_of, keys)))
+            self._rows.ask(conn, "release_keys", keys=Texts(map(key_digest, keys)))
 
     def find_kept(self, ref: str) -> PrivateEntry | None:
         """None: a note of a project lies here itself."""
@@ -271,7 +271,7 @@ class PrivatePostgres:
     def add_notes(self, notes: Sequence[PrivateNote]) -> list[str]:
         """Write notes, less those whose ref is taken; see the port."""
         keys = {
-            _digest_of(key): ([note.ref], note.at)
+            key_digest(key): ([note.ref], note.at)
             for note in notes
             if (key := key_of_copy(decode(note.content)))
         }
@@ -320,7 +320,7 @@ class PrivatePostgres:
                     return replace(known, entries=tuple(filter(None, there)), repeated=not is_ours)
             note = self._insert(conn, drafted, was_sent=was_sent)
             if key:
-                self._keep_keys(conn, {_digest_of(key): ([note.ref], note.at)})
+                self._keep_keys(conn, {key_digest(key): ([note.ref], note.at)})
         return self._as_written(note)
 
     def _as_written(self, note: PrivateNote) -> ThoughtsWritten:
@@ -394,9 +394,7 @@ class PrivatePostgres:
             raise _not_found(ref)
         note = _note_in(row)
         if expected is not None and version_of(note.content) != expected:
-            raise Conflict(
-                f"{note.ref} has changed since it was read.", hint="Read it again, then repeat."
-            )
+            raise has_changed(note.ref)
         return note
 
     def _mark(
@@ -414,7 +412,7 @@ class PrivatePostgres:
 
     def _find_key(self, conn: Connection, key: str) -> ThoughtsWritten | None:
         """What a key stands for; without its entries."""
-        row = self._rows.ask(conn, "key_of", key=_digest_of(key)).fetchone()
+        row = self._rows.ask(conn, "key_of", key=key_digest(key)).fetchone()
         if row is None:
             return None
         refs = tuple(f"{SCHEME}{each}" for each in row[0])
@@ -466,10 +464,6 @@ def _note_in(row: EntryRow) -> PrivateNote:
 
 def _packed(content: bytes) -> str:
     return base64.b64encode(content).decode()
-
-
-def _digest_of(key: str) -> str:
-    return sha256_hex(well_formed(key).encode())
 
 
 def _not_found(ref: str) -> NotFound:

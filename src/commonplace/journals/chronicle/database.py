@@ -12,12 +12,7 @@ import sqlite3
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.core.errors import (
-    CommonplaceError,
-    Conflict,
-    NotFound,
-    Unavailable,
-)
+from commonplace.core.errors import CommonplaceError, Conflict, NotFound, Unavailable, has_changed
 from commonplace.core.expiring import nothing_hidden
 from commonplace.db.hiding import HiddenRows
 from commonplace.db.sqlite import BUSY_S, erase, snapshot, transaction, translated
@@ -518,9 +513,7 @@ class ChronicleDatabase:
     def _current(self, conn: sqlite3.Connection, identity: str, expected: str | None) -> Event:
         event = event_of(self._row(conn, Layout(generation="D2"), identity))
         if expected is not None and event.stamp != expected:
-            raise Conflict(
-                f"{event.ref} has changed since it was read.", hint="Read it again, then write."
-            )
+            raise has_changed(event.ref)
         return event
 
     def tags(self) -> list[TagCount]:

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.digest import blake2b_hex
-from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
+from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable, has_changed
 from commonplace.core.expiring import nothing_hidden
 from commonplace.core.files import (
     drop_reserved,
@@ -336,9 +336,7 @@ class ChronicleTree:
     def _current(self, wanted: str, expected: str | None) -> tuple[Event, str]:
         event, path = self._find(wanted)
         if expected is not None and event.stamp != expected:
-            raise Conflict(
-                f"{event.ref} has changed since it was read.", hint="Read it again, then write."
-            )
+            raise has_changed(event.ref)
         return event, path
 
     def _remove(self, path: str) -> None:

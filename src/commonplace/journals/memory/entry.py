@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from msgspec.structs import replace
 
 from commonplace.core.clock import local_date, render_date, within_calendar
-from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.errors import Invalid, NotFound, has_changed
 from commonplace.core.text import nearest, opening, storable, text_hash, well_formed
 from commonplace.core.values import Doc, Drop, Put, superseding_tags
 from commonplace.journals.memory.records import (
@@ -137,10 +137,7 @@ def refuse_other_version(record: Record, expected: str) -> None:
         expected: The version that was read.
     """
     if version_of(record) != expected:
-        raise Conflict(
-            f"{record.ref} has changed since it was read.",
-            hint="Read it again, then write.",
-        )
+        raise has_changed(record.ref)
 
 
 def apply_draft(old: Record | None, draft: RecordDraft, *, ref_id: str, now: datetime) -> Record:

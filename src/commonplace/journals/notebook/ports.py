@@ -211,8 +211,11 @@ class NotebookStore(WritesNotebook, ReceivesNotebook, Protocol):
         """Take the work context out of an entry, for good."""
         ...
 
-    def forget(self, entry_ids: Sequence[str]) -> None:
-        """Remove entries; what had replaced one replaces what that one had replaced."""
+    def forget(self, entry_ids: Sequence[str]) -> set[str]:
+        """Remove entries; what had replaced one replaces what that one had replaced.
+
+        The ids of those that were there.
+        """
         ...
 
     def erase_versions(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from msgspec import Struct
 
 from commonplace.core.clock import local_date, render_date
-from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.errors import Conflict, Invalid, NotFound, Outdated
 from commonplace.core.text import opening
 from commonplace.journals.notebook.format import TAKEN_BACK, ref_of
 from commonplace.journals.notebook.names import parse_new_section, refuse_twin
@@ -130,7 +130,7 @@ class TocNode(Struct, frozen=True, kw_only=True):
     below: int = 0
 
 
-class OverviewConflict(Conflict):
+class OverviewConflict(Outdated):
     """The overview is another than the one that was read, or was not read at all.
 
     Nothing was written.

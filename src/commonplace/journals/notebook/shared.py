@@ -289,9 +289,9 @@ class SharedNotebook(NotebookActs):
         """Take the work context out of an entry, for good."""
         self._store.drop_context(self.find_line(address).id)
 
-    def forget(self, addresses: Sequence[str | SectionAddress]) -> None:
-        """Remove entries, also those that have expired."""
-        self._store.forget([self.read_kept_entry(x).id for x in addresses])
+    def forget(self, addresses: Sequence[str | SectionAddress]) -> set[str]:
+        """Remove entries, also those that have expired; the ids of those that were there."""
+        return self._store.forget([self.read_kept_entry(x).id for x in addresses])
 
     def erase_versions(
         self, sections: Sequence[str], cut: Callable[[str], str], *, current: bool

@@ -19,11 +19,7 @@ from msgspec.structs import replace
 
 from commonplace.core.brief_item import OWN, BriefItem
 from commonplace.core.clock import micros
-from commonplace.core.errors import (
-    CommonplaceError,
-    Conflict,
-    NotFound,
-)
+from commonplace.core.errors import CommonplaceError, NotFound, has_changed
 from commonplace.core.files import (
     locked,
     remove_file,
@@ -667,9 +663,7 @@ def _current(place: EntryPlace, expected: str | None) -> tuple[bytes, os.stat_re
     """A file's bytes and status. Raises: Conflict where it is not `expected`."""
     content, status = read_bytes(place)
     if expected is not None and version_of(content) != expected:
-        raise Conflict(
-            f"{place.ref} has changed since it was read.", hint="Read it again, then repeat."
-        )
+        raise has_changed(place.ref)
     return content, status
 
 

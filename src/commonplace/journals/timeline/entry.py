@@ -16,11 +16,11 @@ from msgspec import Struct, field
 
 from commonplace.core.clock import local_date, period_key, render_date, render_time
 from commonplace.core.digest import sha256_hex
-from commonplace.core.errors import Conflict, Invalid
+from commonplace.core.errors import Invalid, has_changed
 from commonplace.core.fence import shows_nothing
 from commonplace.core.owner_folders import LONGEST_OWNER
 from commonplace.core.rollups import without_labels
-from commonplace.core.spaces import author_at_work
+from commonplace.core.spaces import author_at_work, is_space
 from commonplace.core.text import json_kind, nearest, opening, storable, well_formed
 from commonplace.core.values import Doc, Interval, superseding_tags
 
@@ -302,9 +302,7 @@ def refuse_other_version(entry: TimelineEntry, expected: str) -> None:
         expected: The version that was read; empty for any.
     """
     if expected and version_of(entry) != expected:
-        raise Conflict(
-            f"{entry.ref} has changed since it was read.", hint="Read it again, then write."
-        )
+        raise has_changed(entry.ref)
 
 
 def parse_content(text: str) -> str:
@@ -358,9 +356,14 @@ def member_of(metadata: Mapping[str, Any]) -> str:
     return named if isinstance(named, str) and len(named) <= LONGEST_OWNER else ""
 
 
-def author_of(metadata: Mapping[str, Any]) -> str:
-    """Who recorded an entry, or who said it; empty where that is not known."""
-    return str(metadata.get(AUTHOR) or metadata.get("role", ""))
+def author_of(metadata: Mapping[str, Any], owner: str) -> str:
+    """Who recorded an entry of a space, or who said it; empty where that is not known.
+
+    In the timeline of one person the author that metadata name is a value like others.
+    """
+    role = metadata.get("role")
+    member = member_of(metadata) if is_space(owner) else ""
+    return member or (role if isinstance(role, str) else "")
 
 
 def content_hash(content: str, metadata: str, entry_type: str, at: str) -> bytes:
@@ -402,8 +405,8 @@ def indexed_kinds(kinds: tuple[str, ...]) -> tuple[str, ...]:
     return (*kinds, FACT) if RAW in kinds else kinds
 
 
-def doc_of(entry: TimelineEntry, zone: tzinfo, covers: tuple[str, ...] = ()) -> Doc:
-    """What the index holds of an entry. covers: refs that a rollup was made from."""
+def doc_of(entry: TimelineEntry, zone: tzinfo, owner: str, covers: tuple[str, ...] = ()) -> Doc:
+    """What the index holds of an owner's entry. covers: refs that a rollup was made from."""
     level = parse_level(entry.level)
     day = local_date(entry.at, zone)
     role = entry.metadata.get("role")
@@ -423,7 +426,7 @@ def doc_of(entry: TimelineEntry, zone: tzinfo, covers: tuple[str, ...] = ()) -> 
         ),
         # Turns of a conversation lend each other context; what else is written stands alone.
         session=f"{JOURNAL}:{day.isoformat()}" if is_turn else "",
-        author=member_of(entry.metadata) or (role if isinstance(role, str) else ""),
+        author=author_of(entry.metadata, owner),
         dated=label_of(level, entry.start, zone) if level else render_date(day),
         covers=covers,
         turn=entry.seq,

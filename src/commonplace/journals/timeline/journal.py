@@ -229,7 +229,7 @@ class TimelineJournal:
         gone = self.database.ask("find_tombstone", id=pack_id(entry_id))
         if gone:
             why = "it expired" if gone[0][1] else "it was deleted"
-            raise NotFound(f"The entry {shown!r} is no longer kept: {why}.")
+            raise _no_longer_kept(entry_id, why)
         if find_rollup_key(entry_id):
             raise NotFound(
                 f"No entry {shown!r}: its period is not over yet, or nothing happened in it.",
@@ -410,8 +410,10 @@ class TimelineJournal:
         """
         entry_id = well_formed(entry_id)
         with self._changing(entry_id) as conn:
-            above = self._remove(conn, entry_id, expected) or []
-        self.erase_deleted()
+            above = self._remove(conn, entry_id, expected)
+        self.erase_deleted()  # also after one who deleted it was killed before that
+        if above is None:
+            raise _no_longer_kept(entry_id, "it was deleted")
         refs = [entry_id, *(unpack_id(name) for _, name in above if name)]
         return Deleted(refs=tuple(ref_of(name) for name in refs), rollups=len(above))
 
@@ -501,7 +503,7 @@ class TimelineJournal:
                     changes.append(Drop(entry.ref))
                     continue
                 covers = self.covers(entry.seq) if entry.level else ()
-                changes.append(Put(doc_of(entry, zone, covers)))
+                changes.append(Put(doc_of(entry, zone, self.owner, covers)))
         return changes
 
     def covers(self, seq: int) -> tuple[str, ...]:
@@ -612,3 +614,7 @@ def _of_level(asked: dict[str, Any], level: int) -> dict[str, Any]:
     reach = _BEYOND if is_far else render_time(until + LONGEST[level])
     values = {key: value for key, value in asked.items() if key != "until"}
     return {**values, "level": level, "reach": reach}
+
+
+def _no_longer_kept(entry_id: str, why: str) -> NotFound:
+    return NotFound(f"The entry {opening(entry_id, 100)!r} is no longer kept: {why}.")

@@ -57,7 +57,7 @@ class TimelinePages:
             kind=entry.entry_type,
             at=entry.at,
             text=entry.content,
-            author=author_of(entry.metadata),
+            author=author_of(entry.metadata, self._journal.owner),
             tags=names_of(entry.metadata, "tags"),
             before=None if entry.level else self._neighbour("neighbour_before", entry),
             after=None if entry.level else self._neighbour("neighbour_after", entry),

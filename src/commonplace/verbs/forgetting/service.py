@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from commonplace.core.brief_item import CLIENT
 from commonplace.core.clock import micros
-from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable, has_changed
 from commonplace.core.expiring import FORMER_HISTORY, leaving_replaced, revealed
 from commonplace.core.files import locked, make_folder, may_exist, remove_file, replace_file
 from commonplace.core.spaces import check_may_delete
@@ -328,9 +328,7 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             if each.ref.startswith(_NOTEBOOK) and not self._is_commit(each.ref):
                 with suppress(NotFound):
                     if self.amend.read_text(each.ref).version != each.version:
-                        raise Conflict(
-                            f"{each.ref} has changed since it was read.", hint="Read it again."
-                        )
+                        raise has_changed(each.ref)
 
     def _keep_replaced(self, entries: Sequence[PlannedDeletion]) -> None:
         """Note what the entries replaced: it does not hold again once they are gone."""

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.core.errors import Conflict, Denied, Invalid
+from commonplace.core.errors import Denied, Invalid, has_changed
 from commonplace.core.inherited import Inheritance
 from commonplace.core.text import text_hash
 from commonplace.core.values import Amendment, EditableText, Put
 from commonplace.journals.notebook.format import ref_of
 from commonplace.journals.notebook.names import parse_address
+from commonplace.journals.notebook.sections import no_entry
 from commonplace.journals.notebook.shared import SharedNotebook
 from commonplace.verbs.amend import left_notes
 from commonplace.verbs.answers import written_over_notes
@@ -82,7 +83,7 @@ class NotebookAmender(Struct, frozen=True):
                 note(self.read_text(ref).version)
             return done
         if expected and before.version != expected:
-            raise Conflict(f"{before.ref} has changed since it was read.", hint="Read it again.")
+            raise has_changed(before.ref)
         made = self.supersede(ref, text)
         return replace(made, notes=(_STAYS if self.service.is_shared else _IS_KEPT, *made.notes))
 
@@ -118,8 +119,9 @@ class NotebookAmender(Struct, frozen=True):
         """Delete an entry that a database keeps, also one that has expired."""
         entry = notebook.read_kept_entry(address)
         if expected not in {"", text_hash(entry.text)}:
-            raise Conflict(f"{entry.ref} has changed since it was read.", hint="Read it again.")
-        notebook.forget([address])
+            raise has_changed(entry.ref)
+        if not notebook.forget([address]):  # another who deletes it was faster
+            raise no_entry(address)
         notes = left_notes(self.service.filing().forget([entry.ref]))
         return Amendment(act="deleted", ref=entry.ref, notes=notes)
 
@@ -133,7 +135,7 @@ class NotebookAmender(Struct, frozen=True):
             return self.delete(ref, expected=expected)
         before = self.read_text(ref)
         if expected not in {"", before.version}:
-            raise Conflict(f"{before.ref} has changed since it was read.", hint="Read it again.")
+            raise has_changed(before.ref)
         notebook = self.service.reading()
         entry, is_put_back = notebook.take_back(address)
         notes = left_notes(self.service.filing().forget([entry.ref]))

@@ -17,6 +17,7 @@ from commonplace.core.errors import (
     Invalid,
     NotFound,
     already_superseded,
+    has_changed,
 )
 from commonplace.core.inherited import Inheritance
 from commonplace.core.values import Amendment, Answer, EditableText
@@ -69,7 +70,7 @@ class PrivateAmender(Struct, frozen=True):
         if gone is None:
             raise NotFound(f"There is no copy of {ref}.")
         if expected not in {"", gone.version}:
-            raise Conflict(f"{ref} has changed since it was read.", hint="Read it again.")
+            raise has_changed(ref)
         return Amendment(act="deleted", ref=ref, notes=self.forget_copies([gone.ref]))
 
     def forget_copies(self, refs: Sequence[str]) -> tuple[str, ...]:

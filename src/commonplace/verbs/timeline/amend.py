@@ -63,7 +63,7 @@ class TimelineAmender(Struct, frozen=True):
             verbs=() if entry.level else ("edit", "supersede", "delete"),
             supersedes=entry.supersedes,
             written=entry.created,
-            author=author_of(entry.metadata),
+            author=author_of(entry.metadata, self.service.journal.owner),
         )
 
     def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:

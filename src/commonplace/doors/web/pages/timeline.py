@@ -12,7 +12,7 @@ from commonplace.core.values import Interval
 from commonplace.doors.web.charts import Bar, Dot, bars, line
 from commonplace.doors.web.pages.calendar import MOST_WAIT_S
 from commonplace.doors.web.visit import WebPage
-from commonplace.journals.timeline.entry import LEVELS, member_of
+from commonplace.journals.timeline.entry import LEVELS, author_of
 from commonplace.journals.timeline.figures import merged
 from commonplace.verbs.timeline.reading import parse_interval, parse_period
 from commonplace.verbs.timeline.trend_lines import (
@@ -62,7 +62,7 @@ def timeline(visit: Visit) -> WebPage:
                 "at": profile.at,
                 "ref": profile.ref,
                 "text": visit.shown(profile.content),
-                "author": member_of(profile.metadata),
+                "author": author_of(profile.metadata, journal.owner),
             }
             values["former"] = [each for each in kept if each.ref != profile.ref][:_PROFILES]
         values["trends"] = trends
