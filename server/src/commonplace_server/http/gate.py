@@ -111,8 +111,7 @@ class Offer(Struct, frozen=True, kw_only=True):
         usual: The toolsets of a token that names none.
         may_write: False where no tool that writes is offered.
         has_pages: Whether browsers see the journals at `/web`.
-        of_others: Toolsets that all owners but the machine's own are offered, whose journals of
-            that kind lie on its disk.
+        of_others: Toolsets of all owners but the machine's own, whose journals lie on its disk.
         metrics: Who may read `/metrics`: who has a token for that, loopback as well, or nobody.
     """
 
@@ -127,11 +126,12 @@ class Offer(Struct, frozen=True, kw_only=True):
     def toolsets_of(self, owner: str, asked: Collection[str]) -> tuple[str, ...]:
         """Those that an owner is offered of some; a space has fewer, each of them by itself."""
         if is_space(owner):
-            usual = OF_SPACES if DEFAULT in asked else ()
-            theirs = {*usual, *(x for x in asked if x in (*OF_SPACES, CONNECTOR))}
+            named = OF_SPACES if DEFAULT in asked else ()
+            theirs = {*named, *(x for x in asked if x in (*OF_SPACES, CONNECTOR))}
             return tuple(x for x in self.toolsets if x in theirs)
-        withheld = self.of_others if owner == self.owner else ()
-        return tuple(x for x in self.toolsets if x in asked and x not in withheld)
+        withheld = self.of_others if owner == self.owner else frozenset()
+        usual = self.toolsets if withheld and DEFAULT in asked else asked  # of few all are usual
+        return tuple(x for x in self.toolsets if x in usual and x not in withheld)
 
 
 class Refusal(Exception):

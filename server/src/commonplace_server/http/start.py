@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from msgspec.structs import replace
 
 from commonplace.app import App, Apps
-from commonplace.app.process import IN_DATABASE, OF_EVERYBODY
+from commonplace.app.process import OF_EVERYBODY
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.journals.table import DEFAULT, JOURNALS, TOOLSETS
@@ -218,18 +218,18 @@ def _limits(settings: ServeSettings) -> Limits:
 def _offer(settings: Settings, *, shared_only: bool) -> Offer:
     """What callers may have at most. Raises: Invalid."""
     chosen = settings.origins.get("toolsets", "default") != "default"
-    if shared_only:
-        offered = usual = _in_database(settings, chosen=chosen)
-    else:
-        offered = settings.toolsets if chosen else TOOLSETS
-        usual = settings.toolsets if chosen else (DEFAULT,)
+    if shared_only and settings.database.url is None:
+        raise Invalid(
+            "No database is named: without one each home has journals of its own.",
+            hint="Set COMMONPLACE_DATABASE_URL, or leave out --shared-only.",
+        )
     return Offer(
         owner=settings.owner,
-        toolsets=offered,
-        usual=usual,
+        toolsets=settings.toolsets if chosen else TOOLSETS,
+        usual=settings.toolsets if chosen else (DEFAULT,),
         may_write=not settings.read_only,
         has_pages=not shared_only,
-        of_others=frozenset(_toolsets_of(IN_DATABASE)) - frozenset(_toolsets_of(OF_EVERYBODY))
+        of_others=frozenset(TOOLSETS) - frozenset(_toolsets_of(OF_EVERYBODY))
         if shared_only
         else frozenset(),
         metrics=cast("ToMetrics", settings.serve.metrics),
@@ -238,25 +238,6 @@ def _offer(settings: Settings, *, shared_only: bool) -> Offer:
 
 def _toolsets_of(journals: Sequence[str]) -> tuple[str, ...]:
     return tuple(x for row in JOURNALS if row.name in journals for x in row.toolsets)
-
-
-def _in_database(settings: Settings, *, chosen: bool) -> tuple[str, ...]:
-    """The toolsets that are offered where only what lies in a database is. Raises: Invalid."""
-    if settings.database.url is None:
-        raise Invalid(
-            "No database is named: without one each home has journals of its own.",
-            hint="Set COMMONPLACE_DATABASE_URL, or leave out --shared-only.",
-        )
-    ours = _toolsets_of(IN_DATABASE)
-    if not chosen:
-        return ours
-    others = ", ".join(x for x in settings.toolsets if x not in ours)
-    if others:
-        raise Invalid(
-            f"Not a toolset of what lies in the database: {others}.",
-            hint=f"With --shared-only use some of {', '.join(ours)}.",
-        )
-    return settings.toolsets
 
 
 @contextmanager
@@ -275,7 +256,6 @@ def _agreeing(
         return
     from commonplace_server.wiring.servers import (
         DatabaseLook,
-        announce_settings,
         claim_home,
         open_servers,
     )
@@ -283,7 +263,6 @@ def _agreeing(
     with open_servers(settings) as servers:
         if not shared_only:
             claim_home(settings, servers, instead=claim)
-        announce_settings(settings, servers)
         look = DatabaseLook(settings, servers, serves_home=not shared_only, clock=utc_now)
         watch = DatabaseWatch(look)
         yield [watch], watch.find
