@@ -47,6 +47,7 @@ OF_ALL = {
     ),
     # So do its turns to pack.
     **dict.fromkeys(("lease_packing", "unpacked"), "wb_index"),
+    "next_user": "wb_outbox",
     # The owner of the tables makes indexes of large users.
     "list_sizes": "wb_models",
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.app import Apps
@@ -14,12 +15,15 @@ from commonplace.app.owner_context import SearchStack
 from commonplace.app.process import ProcessContext
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.fence import visible_line
+from commonplace.core.text import opening
 from commonplace.core.values import Problem
 from commonplace.journals.notebook.format import DEFAULT_AUTHOR
 from commonplace.journals.transcripts.message import JOURNAL as TRANSCRIPTS
 from commonplace_server.index import index
 from commonplace_server.index.merged import MergedIndex
 from commonplace_server.postgres.database import Postgres
+from commonplace_server.postgres.kept import find_miscounted
 from commonplace_server.postgres.quota import Quota
 from commonplace_server.postgres.servers import Servers
 from commonplace_server.records import store as records
@@ -42,6 +46,7 @@ from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.wiring.servers import (
     OF_WORKERS,
     announce_settings,
+    describe_others,
     describe_servers,
     open_servers,
 )
@@ -59,7 +64,7 @@ from commonplace_server.worker.word_filing import WordFiling
 from commonplace_server.worker.worker import MemoryWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from commonplace.app.owner_context import JournalWiring, OwnerContext
     from commonplace.config.table import Settings
@@ -77,6 +82,9 @@ if TYPE_CHECKING:
 
 LATE_S = 300.0
 """What waits for longer than this waits in vain: no worker is at it."""
+
+_COUNTING_S = 2.0
+_NAMED = 3
 
 
 class PostgresMemories:
@@ -344,28 +352,28 @@ def _rounds_in(
 
 def find_problems(settings: Settings) -> Iterator[Problem | str]:
     """What is wrong with the database that the settings name, and what is worth knowing."""
-    if settings.database.url is None:
-        return
-    yield from _check_role(
-        settings.database.url, check_database, lambda found: found.name + " answers."
-    )
-    with suppress(CommonplaceError), open_servers(settings) as servers:  # what is wrong was said
-        yield from describe_servers(settings, servers)
+    if settings.database.url is not None:
+        yield from _check_role(settings.database.url, check_database, _describe_answering)
+        # What is wrong with the database was said.
+        with suppress(CommonplaceError), open_servers(settings) as servers:
+            yield from describe_servers(settings, servers)
     if settings.database.worker_url is not None:
-        yield from _check_role(settings.database.worker_url, check_worker, _describe_waiting)
+        is_alone = settings.database.url is None
+        describe = partial(_describe_work, settings) if is_alone else _describe_waiting
+        yield from _check_role(settings.database.worker_url, check_worker, describe)
 
 
 def _check_role(
     url: str,
     check: Callable[[Connection, str], None],
-    describe: Callable[[Postgres], str | Problem],
+    describe: Callable[[Postgres], Iterable[str | Problem]],
 ) -> Iterator[Problem | str]:
     database = None
     try:
         database = Postgres(url, check=check)
         with database.across():
             pass
-        yield describe(database)
+        yield from describe(database)
     except CommonplaceError as exc:
         yield Problem(what=exc.located, hint=exc.located_hint)
     finally:
@@ -373,11 +381,33 @@ def _check_role(
             database.close()
 
 
-def _describe_waiting(database: Postgres) -> str | Problem:
+def _describe_answering(database: Postgres) -> Iterator[str]:
+    yield f"{database.name} answers."
+
+
+def _describe_work(settings: Settings, database: Postgres) -> Iterator[str | Problem]:
+    """What a machine that has a worker alone is told."""
+    yield from _describe_answering(database)
+    yield from describe_others(settings, Servers(database), OF_WORKERS)
+    yield from _describe_waiting(database)
+
+
+def _describe_waiting(database: Postgres) -> Iterator[str | Problem]:
     waiting, oldest_s = MemoryBacklog(database).waiting()
+    said = f"{waiting:,} records wait for the worker"
     if waiting and oldest_s > LATE_S:
-        return Problem(
-            what=f"{waiting:,} records wait for the worker, for {oldest_s / 60:.0f} minutes.",
+        yield Problem(
+            what=f"{said}, for {oldest_s / 60:.0f} minutes.",
             hint="Run `commonplace memory worker`.",
         )
-    return f"{waiting:,} records wait for the worker."
+    else:
+        yield f"{said}."
+    looked, wrong = find_miscounted(database, within_s=_COUNTING_S)
+    if wrong:
+        named = ", ".join(repr(visible_line(opening(x, 60))) for x in wrong[:_NAMED])
+        more = f" and {len(wrong) - _NAMED:,} more" if len(wrong) > _NAMED else ""
+        yield Problem(
+            what=f"Of {looked:,} users that were looked at {len(wrong):,} keep another number of"
+            f" entries or bytes than is counted (cp_kept), as after some restores: {named}{more}.",
+            hint="Count again, as the page `Operating it` says.",
+        )

@@ -106,15 +106,17 @@ def claim_home(settings: Settings, servers: Servers, *, instead: bool = False) -
 
 def announce_settings(
     settings: Settings, servers: Servers, names: Sequence[str] = OF_SERVERS
-) -> None:
+) -> bool:
     """Let the others of the database know what these settings are; log which are other there.
 
-    Where the database does not answer nothing is announced, and who looks next sees what differs.
+    False where nothing can be written, as where it does not answer, or a standby does.
     """
     with suppress(CommonplaceError):
         for other in servers.announce_settings(_own(settings, names), place_of(settings)):
             problem = _describe_other(settings, other)
             _log.warning("%s %s", problem.what, problem.hint)
+        return True
+    return False
 
 
 def find_others(
@@ -131,6 +133,10 @@ class DatabaseLook:
     use does not count: servers of two versions may work during an upgrade. A clock that is off is
     logged alone: if it is the database's, all servers would be taken for unfit at once.
 
+    The settings are announced with the first look at a database that can be written, which a
+    standby is once it is promoted; those of a server that only reads never: nothing is stored by
+    them, and it compares what its answers depend on.
+
     Args:
         settings: The home's.
         servers: Of the database.
@@ -142,7 +148,8 @@ class DatabaseLook:
         self, settings: Settings, servers: Servers, *, serves_home: bool, clock: Clock
     ) -> None:
         self._settings = settings
-        self._own = _own(settings, OF_SERVERS)
+        self._own = _own(settings, _compared(settings))
+        self._has_announced = settings.read_only
         self._servers = servers
         self._serves_home = serves_home
         self._clock = clock
@@ -160,6 +167,10 @@ class DatabaseLook:
         except CommonplaceError as exc:
             return {"database": exc.code}
         self._compare_clocks(began, state.at)
+        others = state.others
+        if not self._has_announced and not state.is_read_only:
+            self._has_announced = announce_settings(self._settings, self._servers)
+            others = () if self._has_announced else others  # who differs looks next
         # One that offers no writes may ask a standby.
         is_unfit = state.is_read_only and not self._settings.read_only
         found = {"database": "", "writes": "refused" if is_unfit else "", "migrations": ""}
@@ -167,7 +178,7 @@ class DatabaseLook:
             own_id, _ = _read(self._settings.home / FILE)
             is_ours = state.served is None or state.served.id == own_id
             found["home"] = "" if is_ours else "another is served"
-        names = ", ".join(other.name for other in state.others)
+        names = ", ".join(other.name for other in others)
         found["settings"] = f"{names} other than elsewhere" if names else ""
         return found
 
@@ -193,9 +204,17 @@ def describe_servers(settings: Settings, servers: Servers) -> Iterator[Problem |
 
     Raises: Unavailable, Denied.
     """
-    state = servers.read_state(_own(settings, OF_SERVERS))
+    state = servers.read_state(_own(settings, _compared(settings)))
     yield _describe_home(settings, state.served)
     for other in state.others:
+        yield _describe_other(settings, other)
+
+
+def describe_others(
+    settings: Settings, servers: Servers, names: Sequence[str]
+) -> Iterator[Problem]:
+    """Which of these settings are other elsewhere. Raises: Unavailable, Denied."""
+    for other in find_others(settings, servers, names):
         yield _describe_other(settings, other)
 
 
@@ -221,6 +240,11 @@ def _describe_other(settings: Settings, other: OtherSetting) -> Problem:
         " stored depends on which of them is asked.",
         hint="Give all servers and workers of the database the same, and start them again.",
     )
+
+
+def _compared(settings: Settings) -> Sequence[str]:
+    """The names of the settings that a server should have like the others."""
+    return OF_WORKERS if settings.read_only else OF_SERVERS
 
 
 def _own(settings: Settings, names: Sequence[str]) -> dict[str, str]:
