@@ -131,7 +131,8 @@ def test_a_reader_that_keeps_the_old_state_is_told_of(world, tmp_path):
             world.journal.delete(entry.id)
         assert world.shown() == []
         conn.connection.execute("COMMIT")
-    world.journal.delete(entry.id)
+    with pytest.raises(NotFound, match="it was deleted"):
+        world.journal.delete(entry.id)
     assert files_with(tmp_path, SECRET) == []
     reader.close()
 
