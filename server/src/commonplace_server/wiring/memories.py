@@ -58,7 +58,7 @@ from commonplace_server.wiring.timelines import (
 )
 from commonplace_server.wiring.upkeep import UserUpkeep
 from commonplace_server.worker.changes import JournalChanges
-from commonplace_server.worker.merged_filing import MergedFiling, RefreshingAlone
+from commonplace_server.worker.merged_filing import MergedFiling
 from commonplace_server.worker.users import UserRounds
 from commonplace_server.worker.word_filing import WordFiling
 from commonplace_server.worker.worker import MemoryWorker
@@ -199,8 +199,7 @@ class PostgresMemories:
         """
         mine, owner = self.of_owner(context), context.settings.owner
         if self._shared.is_served(owner) and not self._has_filed_here(context):
-            both = MergedFiling(RefreshingAlone(context.filing), mine.filing)
-            return context.finder_over(mine.index, both), mine.index
+            return context.finder_over(mine.index, mine.filing), mine.index
         theirs = self._shared.journals_in_database(owner)
         index = MergedIndex(context.index, mine.index, journals=theirs)
         return context.finder_over(index, MergedFiling(context.filing, mine.filing)), index

@@ -26,18 +26,3 @@ class MergedFiling:
         """Wait a while for vectors that are being made; a sentence where some are missing."""
         notes = (each.settle(identity, wait_s) for each in self._filings)
         return tuple(dict.fromkeys(note for some in notes for note in some))
-
-
-class RefreshingAlone:
-    """A filing of which a search waits for no vectors: what is searched has them elsewhere."""
-
-    def __init__(self, filing: Refreshing) -> None:
-        self._filing = filing
-
-    def refresh(self, wait_s: float) -> tuple[str, ...]:
-        """As that one: what has expired is forgotten first."""
-        return self._filing.refresh(wait_s)
-
-    def settle(self, identity: str, wait_s: float) -> tuple[str, ...]:
-        """Wait for nothing."""
-        return ()
