@@ -31,7 +31,9 @@ USERS = (
 )
 """Whom a session says that it asks for; None: it says nothing."""
 
-OF_THE_QUEUE = frozenset({"wb_outbox", "wb_leases", "cp_timelines", "cp_due"})
+OF_THE_QUEUE = frozenset(
+    {"wb_outbox", "wb_leases", "wb_index", "cp_timelines", "cp_due", "cp_kept"}
+)
 """What the worker sees of all users: what waits, and no text."""
 
 _SHORT = 5

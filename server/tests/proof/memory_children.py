@@ -169,6 +169,8 @@ def work(asked):
     numbers.BACKLOG_LEASE_S, numbers.BACKLOG_BATCH, numbers.BACKLOG_POLL_S = LEASE_S, 8, 0.01
     numbers.ROLLING_LEASE_S, numbers.ROLLING_POLL_S, numbers.ROLLED_OF_ONE = LEASE_S, 0.01, 3
     numbers.ROLLING_REST_S = 0.01
+    numbers.UNSEEN_REST_S, numbers.UPKEEP_POLL_S, numbers.UPKEEP_LEASE_S = 0.0, 0.01, LEASE_S
+    numbers.UPKEEP_REST_S, numbers.UPKEEP_PAUSE_S = 0.0, 0.01
     numbers.PACKING_POLL_S, numbers.PACK_EVERY_S, numbers.PACKING_LEASE_S = 0.05, 0.0, LEASE_S
     open_index = PostgresIndex.__init__
     sizes = PackSizes(least=1, segment=3, at_once=3)

@@ -8,6 +8,7 @@ from contextlib import closing
 from datetime import timedelta
 from functools import partial
 
+import pytest
 from server.tests.proof.deaths import asked_of, check_told, has_lines, kill_writers, wait_for
 from server.tests.proof.memory_children import RECORDED_FROM
 from server.tests.two_homes import settings_in
@@ -66,6 +67,39 @@ def test_workers_are_killed_in_the_midst(world, database, children, tmp_path):
     )
     where = "ON e.place = r.seq AND e.journal = 'timeline' AND e.level = 1 AND e.state = 'active'"
     assert database.rows(f"{hours} {where}") == [(len(there),)]
+
+
+@pytest.mark.long
+def test_what_expired_goes_though_workers_are_killed(world, database, children, tmp_path):
+    """In the midst of it: all of it at last, and nothing else; what was summed up of it too."""
+    home = tmp_path / "server"
+    home.mkdir()
+    with Timeline("ann", settings=world.settings, encoder=ReadySlot(None)) as mine:
+        for number in range(4):
+            at = RECORDED_FROM + timedelta(minutes=40 * number)
+            mine.save_entry(f"harbour n{number}.", at=at)
+        mine.roll_up()
+        refs = [x.ref for x in mine.list(kinds=["raw"], limit=10)]
+    ends = "INSERT INTO wb_times (user_id, kind, ref_id, expires_at) VALUES ('ann', 'timeline', %s, now())"
+    is_left = "SELECT count(*) FROM wb_times"
+    leased = "SELECT count(*) FROM cp_kept WHERE leased_by IS NOT NULL AND upkeep_at <= now()"
+    for ref in refs[1:]:
+        database.run(ends, ref.removeprefix("timeline:"))
+        child = children.start("work", **asked_of(database, home))
+        until(
+            lambda: database.rows(leased) == [(1,)] or database.rows(is_left) == [(0,)],
+            "it is begun",
+        )
+        os.kill(child, signal.SIGKILL)
+        wait_for(child)
+    child = children.start("work", **asked_of(database, home))
+    until(lambda: database.rows(is_left) == [(0,)], "what expired is gone")
+    os.kill(child, signal.SIGKILL)
+    wait_for(child)
+    with Timeline("ann", settings=world.settings, encoder=ReadySlot(None)) as mine:
+        mine.roll_up()
+        assert [x.ref for x in mine.list(kinds=["raw"], limit=10)] == refs[:1]
+        assert mine.rollup("daily", RECORDED_FROM).metadata["entries"] == 1
 
 
 def summaries_in(database):
