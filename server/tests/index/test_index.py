@@ -431,7 +431,7 @@ STRAY = """
 
 @pytest.mark.parametrize("turns", [8, pytest.param(25, marks=pytest.mark.long)])
 def test_many_writers_at_once_leave_all_in_order(opened, database, turns):
-    """Threads of two processes put, move, drop, encode, pack and search the same docs."""
+    """Threads of two processes put, move, drop, encode, pack, clear and search the same docs."""
     indexes = [opened(pack_sizes=SMALL), opened(pack_sizes=SMALL)]
     question = Asked(
         words="harbour sea",
@@ -466,6 +466,8 @@ def test_many_writers_at_once_leave_all_in_order(opened, database, turns):
             if turn % 4 == 0:
                 encode_all(mine, ENCODER, limit=5)
                 mine.pack()
+            if chance.random() < 0.05:
+                mine.clear()
             found = mine.candidates(question)
             # One that left since is missing.
             assert found.read(found.keys.tolist()).keys() <= {*found.keys.tolist()}

@@ -15,23 +15,28 @@ from commonplace_server.worker.worker import MemoryWorker
 from commonplace_testing import HashingEncoder
 
 SLOW_FOR_ANN = """
-    CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
+    CREATE OR REPLACE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         IF current_setting('app.user_id') = 'ann' THEN PERFORM pg_sleep(4); END IF;
         RETURN NULL;
     END $$;
-    CREATE TRIGGER slow AFTER INSERT ON wb_packed EXECUTE FUNCTION slow();
-    CREATE TRIGGER slow AFTER DELETE ON wb_words EXECUTE FUNCTION slow()
+    CREATE TRIGGER slow AFTER INSERT ON {} EXECUTE FUNCTION slow();
+    CREATE TRIGGER slow AFTER DELETE ON {} EXECUTE FUNCTION slow()
 """
 """No statement of hers takes longer than it may, both together do: the database ends all of it."""
 
 
 @pytest.fixture
-def slow_pool(database):
-    """One whose transactions take five seconds at the most."""
-    made = Postgres(database.worker_url, check=check_worker, deadline_s=5.0)
-    yield made
-    made.close()
+def impatient(database, parts):
+    """A worker whose transactions take five seconds at the most."""
+    pool = Postgres(database.worker_url, check=check_worker, deadline_s=5.0)
+    own = {
+        "upkeep": MemoryUpkeep(pool),
+        "index_of": PostgresIndex(pool).of_owner,
+        "of_many": pool.of_many,
+    }
+    yield MemoryWorker(**{**parts, **own})
+    pool.close()
 
 
 def test_words_are_packed_a_day_after_they_were_written(world, worker_with):
@@ -64,7 +69,7 @@ def test_words_are_packed_a_day_after_they_were_written(world, worker_with):
 
 
 def test_a_user_who_cannot_be_packed_is_in_nobody_s_way(
-    world, worker_with, parts, slow_pool, caplog
+    world, worker_with, parts, impatient, caplog
 ):
     """Nor one of whom it takes too long: both are tried again later, with less at once."""
     for user in ("ann", "amy", "bob"):
@@ -72,19 +77,14 @@ def test_a_user_who_cannot_be_packed_is_in_nobody_s_way(
         for number in range(16):
             mine.save_todo(f"harbour {number}")
     worker_with(HashingEncoder()).run_once()
-    world.database.run(SLOW_FOR_ANN)
+    world.database.run(SLOW_FOR_ANN.format("wb_packed", "wb_words"))
     world.database.run("ALTER TABLE wb_packed ADD CONSTRAINT c CHECK (user_id <> 'amy')")
     for _ in range(2):
         world.database.run(PACKING_IS_DUE)
     world.database.run(
         "UPDATE wb_index SET unpacked_at = unpacked_at + interval '1 h' WHERE user_id = 'bob'"
     )
-    slow = {
-        "upkeep": MemoryUpkeep(slow_pool),
-        "index_of": PostgresIndex(slow_pool).of_owner,
-        "of_many": slow_pool.of_many,
-    }
-    MemoryWorker(**{**parts, **slow}).run_once()
+    impatient.run_once()
     packed = "SELECT DISTINCT user_id FROM wb_packed ORDER BY 1"
     assert world.database.rows(packed) == [("bob",)]
     assert len(world.open("ann").search("harbour", limit=50).hits) == 16
