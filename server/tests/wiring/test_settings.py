@@ -8,6 +8,7 @@ import pytest
 from server.tests.two_homes import ask, settings_in
 from tests.patience import until
 
+from commonplace.app import App
 from commonplace.app.process import ProcessContext
 from commonplace.core.clock import utc_now
 from commonplace.core.values import Problem
@@ -84,7 +85,8 @@ def test_a_machine_with_a_worker_alone_is_told_of_the_database(start, tmp_path, 
     """What answers, what waits, and which settings are other elsewhere."""
     start("one", timezone="UTC")
     given = {"database.worker_url": database.worker_url, "timezone": "Asia/Tokyo"}
-    answers, other, waiting = find_problems(settings_in(tmp_path, **given))
+    with closing(App(settings_in(tmp_path, **given), user_home=None)) as app:
+        _, answers, other, waiting = app.memory.problems()
     assert answers.endswith("answers.")
     assert 'timezone is "Asia/Tokyo" here, and "UTC" in ' in other.what
     assert waiting == "0 records wait for the worker."

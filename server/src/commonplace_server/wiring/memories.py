@@ -258,6 +258,11 @@ class PostgresMemories:
         """What is wrong with the database that the settings name, and what is worth knowing."""
         return find_problems(context.settings)
 
+    @staticmethod
+    def problems_of(settings: Settings) -> Iterator[Problem | str]:
+        """The same where no memory lies in it, as on the machine of a worker."""
+        return find_problems(settings)
+
     def count_refused(self) -> int:
         """How many writes the quota has kept out."""
         return self._database.refused

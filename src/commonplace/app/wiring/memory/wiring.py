@@ -419,6 +419,9 @@ class MemoryWiring:
         """What is wrong, each with its next step, and what is worth knowing; changes nothing."""
         try:
             yield from self._memories.problems(self._context, self.journal)
+            named = self._context.settings.database
+            if named.url is None and named.worker_url is not None:  # a worker alone runs here
+                yield from MEMORIES["postgres"].load().problems_of(self._context.settings)
         except CommonplaceError as exc:
             yield Problem(what=exc.located, hint=exc.located_hint)
 
