@@ -1,14 +1,15 @@
-"""What was asked before a process stood still is not kept when it goes on."""
+"""What was asked before a process stood still is not kept; who asked before a silence knows of it."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import socket
+from contextlib import contextmanager, suppress
 
 import pytest
 
-from commonplace.core.errors import Unavailable
+from commonplace.core.errors import Lost, Unavailable
 from commonplace_server.postgres.database import Postgres
-from commonplace_server.standstill import LONGEST_S, Standstill, came_at
+from commonplace_server.standstill import LONGEST_S, PROCESS, Standstill, came_at
 
 
 class Seconds:
@@ -83,3 +84,34 @@ def test_what_is_asked_later_is_kept(keep, standstill, seconds):
     with standstill.asked(), keep():
         pass
     assert len(keep.rows()) == 5
+
+
+def test_who_asked_before_a_silence_does_not_wait_for_the_database_again():
+    """Else of a crowd each waits in turn: the last of 150 calls was answered after 40 s."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.setblocking(False)
+        url = f"postgresql://x@127.0.0.1:{silent.getsockname()[1]}/x?connect_timeout=2"
+        pool = Postgres(url, check=lambda *_: None)
+
+        def looks():
+            """How often somebody came since."""
+            count = 0
+            with suppress(BlockingIOError):
+                while True:
+                    silent.accept()[0].close()
+                    count += 1
+            return count
+
+        def is_lost():
+            with pytest.raises(Lost), pool.owner_transaction("ann"):
+                pass
+
+        with PROCESS.asked():
+            is_lost()
+            assert looks() == 1
+            is_lost()
+            assert looks() == 0
+        with PROCESS.asked():  # it may be back
+            is_lost()
+        assert looks() == 1
+        pool.close()

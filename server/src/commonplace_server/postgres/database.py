@@ -38,6 +38,7 @@ from commonplace_server.postgres.of_many import OfMany
 from commonplace_server.postgres.pool_use import PoolUse
 from commonplace_server.postgres.quota import OverQuota
 from commonplace_server.postgres.replaced import UNKNOWN, find_timeline, is_replaced
+from commonplace_server.standstill import came_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -68,6 +69,7 @@ _TAKE_S = 6.0
 _TAKE_STEP_S = 2.0
 # A BEGIN is answered at once, unless the server is frozen or a proxy has no session left.
 _BEGIN_S = 6.0
+_SILENT_S = 1.0
 _IDLE_S = 5.0
 _GRACE_S = 1.0
 _TICK_S = 0.1
@@ -188,6 +190,7 @@ class Postgres:
         # Found frozen or away, it is looked for shortly before anything waits for it again.
         self._is_away = False
         self._looking: Future[None] | None = None
+        self._silent_at, self._silence = -math.inf, Lost("")
         self._joint = _Joint()
 
     @contextmanager
@@ -540,6 +543,9 @@ class Postgres:
 
         One thread looks for all that ask meanwhile, so that no crowd comes upon a full server.
         """
+        if came_at() < self._silent_at:
+            # It was silent since: of a crowd each would wait again, in turn.
+            raise self._silence
         with self._lock:
             look = self._looking or Future()
             is_mine, self._looking = self._looking is None, look
@@ -562,6 +568,7 @@ class Postgres:
 
     def _look(self, wait_s: int | None) -> None:
         given = {} if wait_s is None else {"connect_timeout": str(wait_s)}
+        began = time.monotonic()
         try:
             with (
                 TranslatedPostgres(self.name, self.place),
@@ -572,6 +579,8 @@ class Postgres:
         except CommonplaceError as exc:
             # One that refuses, having too many, is there.
             self._is_away = isinstance(exc, Lost)
+            if isinstance(exc, Lost) and time.monotonic() - began >= _SILENT_S:
+                self._silent_at, self._silence = time.monotonic(), exc
             raise
         with self._lock:
             made, was_away, self._is_away = self._made, self._is_away, False
