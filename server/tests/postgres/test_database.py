@@ -10,7 +10,7 @@ from examples.postgres import OwnDatabase, PostgresServer
 from server.tests.databases import SERIES, address
 from tests.patience import PATIENCE_S, until
 
-from commonplace.core.errors import Conflict, Denied, Internal, Invalid, Lost, Unavailable
+from commonplace.core.errors import Denied, Internal, Invalid, Lost, Outdated, Unavailable
 from commonplace.core.values import Answer
 from commonplace.verbs.toolset import Effects, Tool
 from commonplace_server.postgres.address import parse_address
@@ -452,8 +452,8 @@ class TestErrors:
             ("55P03", Unavailable),
             ("57P01", Lost),
             ("08006", Lost),
-            ("40001", Conflict),
-            ("40P01", Conflict),
+            ("40001", Outdated),
+            ("40P01", Outdated),
             ("28P01", Denied),
             ("42501", Denied),
             ("25006", Unavailable),
