@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import time
 from contextlib import suppress
 
 import anyio
 import pytest
+from anyio.abc import SocketAttribute
 from msgspec.structs import replace
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Invalid, Unavailable
-from commonplace.doors.connections import ConnectionLimits
+from commonplace.doors.connections import SWEEP_S, ConnectionLimits
 from commonplace.doors.uvicorn_server import listen, make_server
 
 LARGE = b"x" * (16 * 1024 * 1024)
@@ -154,6 +157,24 @@ def test_a_head_that_does_not_end(before):
     limits = replace(LIMITS, head_s=0.3, keep_alive_s=0)
     answers = within_server(talk, limits)
     assert answers.count(b"HTTP/1.1") == answers.count(b" 200 ") == bool(before)
+
+
+def test_a_request_that_comes_while_the_server_stands_still():
+    """Is answered, though the server reads it later than it may come."""
+
+    async def talk(connect):
+        async with await connect() as stream, await connect() as another:
+            await stream.send(HALF)
+            await another.send(ASK)
+            await read_answer(another)  # the half is read by then
+            stand_still(stream.extra(SocketAttribute.raw_socket).fileno())
+            return await read_answer(stream)
+
+    def stand_still(client):
+        os.write(client, ASK.removeprefix(HALF))
+        time.sleep(SWEEP_S * 1.5)  # both ends run in this thread: as if the process was stopped
+
+    assert within_server(talk, replace(LIMITS, head_s=SWEEP_S * 1.2)).endswith(b"ok")
 
 
 def test_an_answer_that_is_not_taken():

@@ -208,7 +208,7 @@ class Connections:
         self._counts[made.peer] += 1
         self._own += made.is_own
         if self._sweeping is None:
-            self._sweeping = asyncio.get_running_loop().call_later(SWEEP_S, self._sweep)
+            self._sweep_later()
         return made
 
     def find(self, address: Address | None) -> ClientConnection | None:
@@ -241,16 +241,24 @@ class Connections:
         """How much sooner than others this one goes: strangers, those with many, those who wait."""
         return not held.is_own, self._counts[held.peer], -(held.since or 0.0)
 
-    def _sweep(self) -> None:
-        """Close the connections that kept the server waiting too long; again in a second."""
-        now = self._monotonic()
+    def _sweep_later(self) -> None:
+        due = self._monotonic() + SWEEP_S
+        self._sweeping = asyncio.get_running_loop().call_later(SWEEP_S, self._sweep, due)
+
+    def _sweep(self, due: float) -> None:
+        """Close the connections that kept the server waiting too long; again in a second.
+
+        Args:
+            due: When this was to be done. After a standstill of the server it is late, and what
+                clients sent meanwhile lies unread: it was not they who kept anybody waiting.
+        """
         for held in [*self._open.values()]:
-            if held.ends is not None and held.ends <= now:
+            if held.ends is not None and held.ends <= due:
                 held.close()
                 self.drop(held)
         self._sweeping = None
         if self._open:
-            self._sweeping = asyncio.get_running_loop().call_later(SWEEP_S, self._sweep)
+            self._sweep_later()
 
     def _log_full(self) -> None:
         now = self._monotonic()

@@ -102,7 +102,9 @@ def _watching_clients(
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
         held = connections.find(scope["client"])
-        if held is None:  # it has been closed since
+        if held is None:  # it is being closed; uvicorn takes a return before for a fault of ours
+            while (await receive())["type"] != "http.disconnect":
+                pass
             return
         with held.request():
             await application(scope, held.receiving(receive), held.sending(send))
