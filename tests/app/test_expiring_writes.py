@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
 from tests.app.test_app import opened  # noqa: F401  a fixture
 
+from commonplace.app import Apps
+from commonplace.config.settings import read_settings
 from commonplace.core.errors import Invalid
-from commonplace.core.spaces import Member, at_work
+from commonplace.core.spaces import Member, at_work, parse_space
 from commonplace.verbs.toolset import EXPIRES
 
 TEXT = "The door code of the kestrel house is four seven one one."
@@ -47,11 +50,13 @@ def test_a_tool_writes_what_expires(opened, tmp_path, write):  # noqa: F811
 
 
 @pytest.mark.parametrize("write", ["chronicle", "timeline"])
-def test_what_expires_in_a_space_holds_up_no_member(opened, tmp_path, write):  # noqa: F811
+def test_what_expires_in_a_space_holds_up_no_member(tmp_path, no_weights, write):
     """Whoever is asked next forgets it, also one who may delete nothing."""
     toolset, name, arguments = WRITES[write]
-    app = opened()
-    with at_work(Member(name="bob", may_delete=False)):
+    settings = read_settings(cwd=tmp_path / "project", home=tmp_path / "home")
+    apps = Apps(settings, user_home=tmp_path / "home")
+    bob = at_work(Member(name="bob", may_delete=False))
+    with closing(apps), apps.using(parse_space("team")) as app, bob:
         app.toolset(toolset).tool(name).call({**arguments, EXPIRES: "in 30 days"})
         known = [ref for ref, _ in app.expiring.list_expiring()]
         past = datetime(2020, 1, 1, tzinfo=UTC).timestamp()

@@ -13,7 +13,7 @@ from server.tests.memory_postgres_world import PostgresMemoryWorld
 from tests.memory_world import SqliteMemoryWorld
 from tests.patience import PATIENCE_S, until
 
-from commonplace.core.errors import CommonplaceError, Conflict
+from commonplace.core.errors import CommonplaceError, Conflict, Outdated
 
 ALTER = "UPDATE wb_todo SET title = 'Call the dentist on Monday'"
 HOLD = f"""
@@ -79,7 +79,7 @@ def test_on_postgres_the_version_is_checked_where_it_is_deleted(database, tmp_pa
             "the other to wait for the row",
         )
     waiting.join(PATIENCE_S)
-    assert [type(each) for each in raised] == [Conflict]
+    assert [type(each) for each in raised] == [Outdated]
     assert mine.get(ref).text == "Call the dentist on Monday"
     mine.delete(ref, expected=mine.read_text(ref).version)
     world.close()
