@@ -143,6 +143,12 @@ OLD = {"timeline.retention": "raw=2d", "transcripts.retain_days": "30"}
 
 
 @pytest.fixture
+def agreed(announce):
+    """A server has said these."""
+    announce(**OLD)
+
+
+@pytest.fixture
 def aged(one, clock):
     """A user who recorded something a long time ago, and has an old session."""
     ask(one, "timeline_add", content=SAID, at=LONG_AGO)
@@ -151,8 +157,9 @@ def aged(one, clock):
     return one
 
 
+@pytest.mark.usefixtures("agreed")
 def test_what_is_old_of_any_user_goes(aged, work, clock, admin):
-    """By the settings of the worker, where no server says otherwise."""
+    """By the settings of the worker, which are the servers'."""
     work(**OLD)
     assert traces(admin, "wombats") == []
     assert kept(admin)[0] == 1
@@ -178,9 +185,10 @@ def test_what_an_edit_replaced_goes_of_any_user(one, work, announce, clock, admi
 
 
 def test_what_a_server_keeps_no_worker_deletes(aged, work, announce, admin, clock):
-    """Where their settings differ; once they are the same it goes."""
-    for settings, are_left in (({}, True), (OLD, False)):
-        announce(**settings)
+    """Where their settings differ, or no server said any; once they are the same it goes."""
+    for settings, are_left in ((None, True), ({}, True), (OLD, False)):
+        if settings is not None:
+            announce(**settings)
         for _ in range(2):
             work(**OLD)
             clock.advance(9 * DAY_S)
@@ -188,6 +196,14 @@ def test_what_a_server_keeps_no_worker_deletes(aged, work, announce, admin, cloc
         assert (kept(admin).get(0) == 1) is are_left
 
 
+@pytest.mark.usefixtures("aged", "agreed")
+def test_a_worker_of_other_settings_leaves_nobody_as_done(work, admin):
+    """By those of the servers something may be due that it would keep."""
+    work()
+    assert waiting(admin) == [("ann", False, True)]
+
+
+@pytest.mark.usefixtures("agreed")
 def test_a_fault_with_one_user_stops_no_other(aged, servers, work, clock, admin):
     """Of the one nothing goes, and all others have their turn."""
     ask(servers("two", "bob"), "timeline_add", content=SAID, at=LONG_AGO)
@@ -199,12 +215,14 @@ def test_a_fault_with_one_user_stops_no_other(aged, servers, work, clock, admin)
     assert admin.execute(left).fetchall() == [("ann",)]
 
 
-def test_other_settings_count_for_who_is_idle_too(aged, work, admin):
+def test_other_settings_count_for_who_is_idle_too(aged, work, announce, admin):
     """Everybody is judged again once a worker has others than the one before."""
+    announce()
     work()
     assert waiting(admin) == [("ann", False, False)]
     work()
     assert "cp_entries" in traces(admin, "wombats")
+    announce(**OLD)
     work(**OLD)
     assert traces(admin, "wombats") == []
 

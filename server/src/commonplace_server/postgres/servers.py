@@ -95,6 +95,14 @@ class Servers:
         with self._database.across() as conn:
             return _read_others(conn, own)
 
+    def find_unlike(self, own: Mapping[str, str]) -> Sequence[str]:
+        """Which of these settings who announced them last has otherwise, or nobody announced.
+
+        May be asked by a worker too. Raises: Unavailable, Denied.
+        """
+        with self._database.across() as conn:
+            return [str(x[0]) for x in conn.execute(_query("unlike_settings"), _asked(own))]
+
     def claim(self, home: ServedHome, *, instead: bool = False) -> ServedHome:
         """Make a home the one whose journals are served, unless another is; gives the one that is.
 

@@ -18,6 +18,12 @@ SELECT said.name, said.value, said.place FROM cp_settings AS said
 JOIN unnest(%(names)s::text[], %(values)s::text[]) AS own (name, value) ON own.name = said.name
 WHERE said.value <> own.value ORDER BY 1;
 
+-- name: unlike_settings
+-- Which settings were announced last as another than some process has, or never.
+SELECT own.name FROM unnest(%(names)s::text[], %(values)s::text[]) AS own (name, value)
+LEFT JOIN cp_settings AS said ON said.name = own.name
+WHERE said.value IS DISTINCT FROM own.value ORDER BY 1;
+
 -- name: announce_settings
 -- What a process has, in place of what others announced that is another.
 INSERT INTO cp_settings AS said (name, value, place, at)

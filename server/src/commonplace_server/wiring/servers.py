@@ -119,11 +119,12 @@ def announce_settings(
     return False
 
 
-def find_others(
-    settings: Settings, servers: Servers, names: Sequence[str]
-) -> Sequence[OtherSetting]:
-    """Which of these settings who announced them last has otherwise. Raises: Unavailable."""
-    return servers.find_others(_own(settings, names))
+def find_unlike(settings: Settings, servers: Servers, names: Sequence[str]) -> Sequence[str]:
+    """Which of these settings who announced them last has otherwise, or nobody announced.
+
+    Raises: Unavailable.
+    """
+    return servers.find_unlike(_own(settings, names))
 
 
 class DatabaseLook:
@@ -214,7 +215,7 @@ def describe_others(
     settings: Settings, servers: Servers, names: Sequence[str]
 ) -> Iterator[Problem]:
     """Which of these settings are other elsewhere. Raises: Unavailable, Denied."""
-    for other in find_others(settings, servers, names):
+    for other in servers.find_others(_own(settings, names)):
         yield _describe_other(settings, other)
 
 

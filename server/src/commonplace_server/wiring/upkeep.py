@@ -8,16 +8,18 @@ from __future__ import annotations
 import json
 import logging
 from contextlib import suppress
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.journals.timeline.retention import parse_retention
 from commonplace_server.postgres.servers import Servers
 from commonplace_server.store.due_users import UpkeepSettings
-from commonplace_server.wiring.servers import find_others, place_of
+from commonplace_server.wiring.servers import find_unlike, place_of
 from commonplace_server.worker import numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from commonplace.app import App, Apps
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from commonplace_server.store.due_users import DueUsers
 
 OF_DELETING = ("timeline.retention", "transcripts.retain_days", "undo.keep_days")
-"""The settings that must be those of the servers, else nothing goes by age."""
+"""The settings that a server must have announced as they are here, else nothing goes by age."""
 
 _ANNOUNCED = "upkeep"
 """Under this name a worker says by which settings it does upkeep."""
@@ -56,7 +58,7 @@ class UserUpkeep:
             undo_days=settings.undo.keep_days,
             asks_model=settings.llm.background and settings.llm.url is not None,
         )
-        self._differed = False
+        self._unlike: Sequence[str] = ()
 
     def announce(self) -> None:
         """Have everybody be judged by the settings, if the upkeep before was by others.
@@ -71,8 +73,13 @@ class UserUpkeep:
                 self._due.ask_for_all(self._clock())
 
     def next_at(self, owner: str) -> datetime | None:
-        """When it is due next; see the port."""
-        return self._due.next_upkeep(owner, self._by, self._clock())
+        """When it is due next, of what is kept otherwise here in a day at most; see the port."""
+        now = self._clock()
+        next_at = self._due.next_upkeep(owner, self._by, now)
+        in_a_day = now + timedelta(seconds=numbers.UPKEEP_FAILED_S)
+        if (next_at is None or next_at > in_a_day) and not self._retains():
+            return in_a_day  # by the servers' settings it may be sooner
+        return next_at
 
     def keep_up(self, owner: str) -> None:
         """Do some of it; see the port."""
@@ -93,12 +100,14 @@ class UserUpkeep:
 
     def _retains(self) -> bool:
         """Whether the servers say that what this worker would delete by age is to go."""
-        others = find_others(self._apps.settings, self._servers, OF_DELETING)
-        if others and not self._differed:
-            names = ", ".join(each.name for each in others)
-            _log.warning("Nothing is deleted by age here: %s is other on the servers.", names)
-        self._differed = bool(others)
-        return not others
+        unlike = find_unlike(self._apps.settings, self._servers, OF_DELETING)
+        if unlike and unlike != self._unlike:
+            _log.warning(
+                "Nothing is deleted by age here: the servers say otherwise, or nothing, of %s.",
+                ", ".join(unlike),
+            )
+        self._unlike = unlike
+        return not unlike
 
 
 def _keep_timeline_up(app: App, *, retains: bool) -> None:
