@@ -36,7 +36,7 @@ OF_THE_WORKER = (
 OF_ALL = {
     **dict.fromkeys(OF_THE_WORKER, "wb_outbox"),
     # What is due of users is leased by times and counts.
-    **dict.fromkeys(("lease_unseen", "lease_upkeep", "ask_for_all"), "cp_kept"),
+    **dict.fromkeys(("lease_unseen", "lease_upkeep", "ask_for_some"), "cp_kept"),
     # Old calls leave whosever they are.
     "prune_old_calls": "wb_tool_invocation_log",
     # Who shows a token, or signs in, is not known before it is found.

@@ -216,13 +216,17 @@ def test_a_fault_with_one_user_stops_no_other(aged, servers, work, clock, admin)
 
 
 def test_other_settings_count_for_who_is_idle_too(aged, work, announce, admin):
-    """Everybody is judged again once a worker has others than the one before."""
+    """Everybody is judged again once a worker has others, though at first that cannot be noted."""
     announce()
     work()
     assert waiting(admin) == [("ann", False, False)]
     work()
     assert "cp_entries" in traces(admin, "wombats")
     announce(**OLD)
+    admin.execute("REVOKE UPDATE (upkeep_at) ON cp_kept FROM commonplace_worker")
+    work(**OLD)
+    admin.execute("GRANT UPDATE (upkeep_at) ON cp_kept TO commonplace_worker")
+    assert "cp_entries" in traces(admin, "wombats")
     work(**OLD)
     assert traces(admin, "wombats") == []
 

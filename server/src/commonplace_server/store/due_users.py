@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.retention import Retention
     from commonplace_server.postgres.database import Connection, Postgres
 
+_ASKED_AT_ONCE = 1_000
+
 
 class LeasedUser(Struct, frozen=True, kw_only=True):
     """A user whom a worker has in hand.
@@ -95,14 +97,19 @@ class DueUsers:
 
     def ask_for_all(self, now: datetime) -> None:
         """Have the upkeep of everybody be judged again. Raises: Unavailable."""
-        with self._database.across() as conn:
-            conn.execute(_query("ask_for_all"), {"now": now})
+        # Some at a time: a write waits at its commit for the row of its user.
+        users, after = [""], ""
+        while users:
+            asked = {"now": now, "after": after, "limit": _ASKED_AT_ONCE}
+            with self._database.across(commit="soon") as conn:
+                users = [str(row[0]) for row in conn.execute(_query("ask_for_some"), asked)]
+            after = max(users, default="")
 
     def has_changed(self, user: LeasedUser) -> bool:
         """Whether anything of a user's changed since they were leased. Raises: Unavailable."""
         with self._database.owner_transaction(user.owner) as conn:
-            (changes,) = _row(conn, "changes", user.owner)
-        return bool(changes != user.changes)
+            (has_changed,) = _row(conn, "has_changed", user.owner, changes=user.changes)
+        return bool(has_changed)
 
     def feeds(self, owner: str, journals: Sequence[str]) -> bool:
         """Whether a user has anything in one of these journals, or a timeline already.

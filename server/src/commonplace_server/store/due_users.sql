@@ -44,13 +44,19 @@ WHERE user_id = %(owner)s AND leased_by = %(worker)s;
 UPDATE cp_kept SET leased_by = NULL, leased_until = now() + make_interval(secs => %(rest_s)s)
 WHERE user_id = %(owner)s AND leased_by = %(worker)s;
 
--- name: changes
--- How many transactions changed anything of a user's.
-SELECT changes FROM cp_kept WHERE user_id = %(owner)s;
+-- name: has_changed
+-- Whether anything of a user's changed since so many transactions had.
+SELECT NOT EXISTS (SELECT FROM cp_kept WHERE user_id = %(owner)s AND changes = %(changes)s);
 
--- name: ask_for_all
--- The settings by which upkeep is done are other than they were: everybody's is judged again.
-UPDATE cp_kept SET upkeep_at = %(now)s::timestamptz WHERE upkeep_at IS NULL OR upkeep_at > %(now)s::timestamptz;
+-- name: ask_for_some
+-- The settings by which upkeep is done are other than they were: that of the next users by name is judged again.
+UPDATE cp_kept AS t SET upkeep_at = %(now)s::timestamptz
+FROM (
+    SELECT known.user_id FROM cp_kept AS known
+    WHERE known.user_id > %(after)s AND (known.upkeep_at IS NULL OR known.upkeep_at > %(now)s::timestamptz)
+    ORDER BY known.user_id LIMIT %(limit)s FOR UPDATE
+) AS found
+WHERE t.user_id = found.user_id RETURNING t.user_id;
 
 -- name: feeds
 -- Whether a user has anything in one of some journals, or a timeline already.

@@ -69,8 +69,10 @@ class UserUpkeep:
         own = [settings.timeline.retention, by.session_days, by.undo_days, by.asks_model]
         with suppress(CommonplaceError):
             said = {_ANNOUNCED: json.dumps(own)}
-            if self._servers.announce_settings(said, place_of(settings)):
+            if self._servers.find_others(said):
                 self._due.ask_for_all(self._clock())
+            # Not before: who dies in between asks once more.
+            self._servers.announce_settings(said, place_of(settings))
 
     def next_at(self, owner: str) -> datetime | None:
         """When it is due next, of what is kept otherwise here in a day at most; see the port."""
