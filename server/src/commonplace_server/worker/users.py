@@ -63,15 +63,7 @@ class UserRounds:
         self._upkeep = upkeep
         self._clock = clock
 
-    def go_round(self, ending: threading.Event) -> None:
-        """Look at everybody of whom something changed a while ago, then keep up who is due.
-
-        Raises: Unavailable.
-        """
-        self.look(ending, rest_s=numbers.UNSEEN_REST_S)
-        self.keep_up(ending)
-
-    def look(self, ending: threading.Event, *, rest_s: float) -> None:
+    def look(self, ending: threading.Event, *, rest_s: float = numbers.UNSEEN_REST_S) -> None:
         """Look at users of whom something changed, so long ago at least. Raises: Unavailable."""
         while not ending.is_set():
             users = self._due.lease_unseen(

@@ -120,20 +120,22 @@ class MemoryWorker:
     def run(self, stop: threading.Event) -> None:
         """File what comes, until stop is set; a database that is away is waited for.
 
-        Rolls up, vacuums and packs in threads, every so often: nothing waits for that.
+        Rolls up, looks at users, keeps them up, vacuums and packs in threads of their own, every
+        so often: nothing waits for that.
         """
         with (
             self._at_work(),
             self._vacuuming() as vacuumed,
             self._rolling_up() as rolled,
-            self._going_round() as went,
+            self._looking() as looked,
+            self._keeping_up() as kept_up,
             _repeating(
                 "packing", self._pack, "Words were not packed", every_s=numbers.PACKING_POLL_S
             ) as packed,
         ):
             warned = ""
             while not stop.is_set():
-                for each in (vacuumed, rolled, went, packed):
+                for each in (vacuumed, rolled, looked, kept_up, packed):
                     if each.done():
                         each.result()
                 filed: int | None = None
@@ -206,13 +208,21 @@ class MemoryWorker:
         failed = "Timelines were not rolled up"
         return _repeating("rolling up", rolling.roll_up, failed, every_s=numbers.ROLLING_POLL_S)
 
-    def _going_round(self) -> AbstractContextManager[Future[None]]:
-        """Likewise go round users."""
+    def _looking(self) -> AbstractContextManager[Future[None]]:
+        """Likewise look at users of whom something changed."""
+        users = self._users
+        if users is None:
+            return nullcontext(Future())
+        failed = "Users of whom something changed were not looked at"
+        return _repeating("looking", users.look, failed, every_s=numbers.UPKEEP_POLL_S)
+
+    def _keeping_up(self) -> AbstractContextManager[Future[None]]:
+        """Likewise keep users up, apart: a language model is slow, and looks may never end."""
         users = self._users
         if users is None:
             return nullcontext(Future())
         failed = "What is due of users was not done"
-        return _repeating("rounds", users.go_round, failed, every_s=numbers.UPKEEP_POLL_S)
+        return _repeating("upkeep", users.keep_up, failed, every_s=numbers.UPKEEP_POLL_S)
 
     def _vacuum(self, ending: threading.Event, *, every_s: float = 0.0) -> None:
         """Vacuum, unless another process does, or has in that time."""
