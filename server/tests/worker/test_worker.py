@@ -334,8 +334,9 @@ class TestFiling:
     def test_many_users_are_filed_in_few_transactions(self, world, parts, pool):
         """Forty of one record each, in some at a time; each has its own words and vectors alone."""
         users = [f"user {number:02}" for number in range(40)]
-        for user in users:
-            world.open(user).save_todo(f"harbour of {user}")
+        first = world.open(users[0])
+        for each in (first, *world.beside(first, *users[1:])):
+            each.save_todo(f"harbour of {each.owner}")
         turns, steps = [], []
 
         @contextmanager
