@@ -11,6 +11,7 @@ from tests.journals.transcripts.sessions import said
 
 from commonplace.app.process import ProcessContext
 from commonplace_server.postgres.database import Postgres
+from commonplace_server.store import due_users
 from commonplace_server.store.due_users import DueUsers
 from commonplace_server.wiring.memories import open_worker
 from commonplace_server.wiring.schema import check_worker
@@ -229,6 +230,20 @@ def test_other_settings_count_for_who_is_idle_too(aged, work, announce, admin):
     assert "cp_entries" in traces(admin, "wombats")
     work(**OLD)
     assert traces(admin, "wombats") == []
+
+
+def test_everybody_is_judged_again_some_at_a_time(database, admin, clock, monkeypatch):
+    """Those too of whom nothing was due, and nobody later than they were to be."""
+    monkeypatch.setattr(due_users, "_ASKED_AT_ONCE", 2)
+    now, before = clock(), clock() - timedelta(days=1)
+    for user in ("ann", "bob", "cat", "dan", "eve"):
+        at = before if user == "bob" else None
+        row = "INSERT INTO cp_kept (user_id, entries, bytes, upkeep_at) VALUES (%s, 1, 1, %s)"
+        admin.execute(row, (user, at))
+    with closing(Postgres(database.worker_url, check=check_worker)) as pool:
+        DueUsers(pool).ask_for_all(now)
+    found = admin.execute("SELECT upkeep_at FROM cp_kept ORDER BY user_id").fetchall()
+    assert [at for (at,) in found] == [now, before, now, now, now]
 
 
 def test_a_model_is_asked_once_for_a_period(one, work, clock, admin):
