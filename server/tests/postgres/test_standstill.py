@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.core.errors import Lost, Unavailable
 from commonplace_server.postgres.database import Postgres
-from commonplace_server.standstill import LONGEST_S, PROCESS, Standstill, came_at
+from commonplace_server.standstill import LONGEST_S, Standstill, came_at
 
 
 class Seconds:
@@ -102,16 +102,17 @@ def test_who_asked_before_a_silence_does_not_wait_for_the_database_again():
                     count += 1
             return count
 
-        def is_lost():
-            with pytest.raises(Lost), pool.owner_transaction("ann"):
+        def lost():
+            with pytest.raises(Lost) as told, pool.owner_transaction("ann"):
                 pass
+            return told.value
 
-        with PROCESS.asked():
-            is_lost()
+        with Standstill().asked():
+            lost()
             assert looks() == 1
-            is_lost()
+            assert lost() is not lost()  # one that is kept would keep what each had in hand
             assert looks() == 0
-        with PROCESS.asked():  # it may be back
-            is_lost()
+        with Standstill().asked():  # it may be back
+            lost()
         assert looks() == 1
         pool.close()

@@ -13,6 +13,7 @@ import threading
 import time
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, contextmanager, suppress
+from copy import copy
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
@@ -190,7 +191,7 @@ class Postgres:
         # Found frozen or away, it is looked for shortly before anything waits for it again.
         self._is_away = False
         self._looking: Future[None] | None = None
-        self._silent_at, self._silence = -math.inf, Lost("")
+        self._silence = -math.inf, Lost("")  # until when, and what is raised for it
         self._joint = _Joint()
 
     @contextmanager
@@ -543,9 +544,9 @@ class Postgres:
 
         One thread looks for all that ask meanwhile, so that no crowd comes upon a full server.
         """
-        if came_at() < self._silent_at:
-            # It was silent since: of a crowd each would wait again, in turn.
-            raise self._silence
+        silent_until, silence = self._silence
+        if came_at() < silent_until:
+            raise copy(silence)  # of a crowd each would wait again, in turn
         with self._lock:
             look = self._looking or Future()
             is_mine, self._looking = self._looking is None, look
@@ -580,7 +581,8 @@ class Postgres:
             # One that refuses, having too many, is there.
             self._is_away = isinstance(exc, Lost)
             if isinstance(exc, Lost) and time.monotonic() - began >= _SILENT_S:
-                self._silent_at, self._silence = time.monotonic(), exc
+                # Without its traceback, which would keep what each call of the crowd had in hand.
+                self._silence = time.monotonic(), copy(exc)
             raise
         with self._lock:
             made, was_away, self._is_away = self._made, self._is_away, False
