@@ -23,18 +23,26 @@ keep others from what it changes until then."""
 _UNREAD_S = 0.5
 """So long after a standstill a request is read that may have come before it."""
 
+# Of Linux, where `time.monotonic` stands while the machine is suspended.
+_CLOCK: int | None = getattr(time, "CLOCK_BOOTTIME", None)
+
 _came: ContextVar[float] = ContextVar("came", default=math.inf)
+
+
+def seconds() -> float:
+    """The time as `came_at` has it, from some beginning on, that of a suspended machine too."""
+    return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 
 class Standstill:
     """Notes that the process went on after it had stood still. Thread-safe.
 
     Args:
-        monotonic: Gives seconds.
+        now: Gives seconds, those of a standstill as well.
     """
 
-    def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._monotonic = monotonic
+    def __init__(self, *, now: Callable[[], float] = seconds) -> None:
+        self._now = now
         self._looked_at = math.inf  # before it is first looked, however long a start takes
         self._went_on_at = -math.inf
 
@@ -46,9 +54,9 @@ class Standstill:
         """
         if came is None:
             self.look()
-            came = self._monotonic()
+            came = self._now()
             if came - self._went_on_at < _UNREAD_S:
-                came = -math.inf
+                came = math.nextafter(self._went_on_at, -math.inf)
         before = _came.set(came)
         try:
             yield
@@ -57,6 +65,8 @@ class Standstill:
 
     def refuse(self) -> None:
         """Refuse to keep what was asked before a standstill. Raises: Unavailable."""
+        if _came.get() == math.inf:
+            return  # no request asked for it, and nobody looks all the time where none is answered
         self.look()  # whoever goes on first after a standstill sees it
         if _came.get() < self._went_on_at:
             raise Unavailable(
@@ -65,8 +75,8 @@ class Standstill:
             )
 
     def look(self) -> None:
-        """Look how long ago it was looked last; a server does so all the time."""
-        now = self._monotonic()
+        """Compare the time with that of the last look; a server looks ten times a second."""
+        now = self._now()
         if now - self._looked_at > LONGEST_S:
             self._went_on_at = now
         self._looked_at = now

@@ -27,7 +27,7 @@ def seconds():
 @pytest.fixture
 def standstill(seconds):
     """One that was long made when it was first looked, as where a server starts slowly."""
-    made = Standstill(monotonic=seconds)
+    made = Standstill(now=seconds)
     seconds.now += 2 * LONGEST_S
     made.look()
     return made
@@ -80,10 +80,28 @@ def test_what_is_asked_later_is_kept(keep, standstill, seconds):
     seconds.now += LONGEST_S + 1
     with keep():
         pass
+    standstill.look()
     seconds.now += 1
     with standstill.asked(), keep():
         pass
     assert len(keep.rows()) == 5
+
+
+def test_a_process_that_wrote_before_it_served_did_not_stand_still(seconds):
+    """Nobody looks all the time where no request is answered."""
+    made = Standstill(now=seconds)
+    made.refuse()
+    seconds.now += 2 * LONGEST_S
+    made.look()
+    with made.asked():
+        made.refuse()
+
+
+def test_what_may_have_lain_unread_came_right_before_the_process_went_on(standstill, seconds):
+    """So that a silence of the database from long before is not taken for one since."""
+    silent_until, seconds.now = seconds.now, seconds.now + LONGEST_S + 1
+    with standstill.asked():
+        assert silent_until < came_at() < seconds.now
 
 
 def test_who_asked_before_a_silence_does_not_wait_for_the_database_again():

@@ -39,7 +39,7 @@ from commonplace_server.postgres.of_many import OfMany
 from commonplace_server.postgres.pool_use import PoolUse
 from commonplace_server.postgres.quota import OverQuota
 from commonplace_server.postgres.replaced import UNKNOWN, find_timeline, is_replaced
-from commonplace_server.standstill import came_at
+from commonplace_server.standstill import came_at, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -582,7 +582,7 @@ class Postgres:
             self._is_away = isinstance(exc, Lost)
             if isinstance(exc, Lost) and time.monotonic() - began >= _SILENT_S:
                 # Without its traceback, which would keep what each call of the crowd had in hand.
-                self._silence = time.monotonic(), copy(exc)
+                self._silence = seconds(), copy(exc)
             raise
         with self._lock:
             made, was_away, self._is_away = self._made, self._is_away, False
