@@ -246,7 +246,7 @@ def _answers(world: _World, home: Home) -> Iterator[Figure]:
     """What calls cost beside what the SDK alone costs, and the encoding of the question."""
     client, tokens, database = world.first.client, world.tokens, world.database
     questions = make_questions(world.sizes.calls, seed=5)
-    # Its answer of 1.2 kB takes 1.9 ms, one of 7.2 kB 2.1: a recall's 4 kB are not what it costs.
+    # A bare answer of 1.2 kB takes 1.9 ms, one of 7.2 kB 2.1: a recall's 4 kB are not its cost.
     nothing = [_Call("search", {"query": each}) for each in questions]
     for calls in _calls(questions[: len(tokens)]).values():
         _pace(client, calls, tokens)

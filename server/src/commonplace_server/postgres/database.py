@@ -75,7 +75,7 @@ _IDLE_S = 5.0
 _GRACE_S = 1.0
 _TICK_S = 0.1
 _CLOSE_S = 2.0
-# What was asked so often before would be prepared unasked.
+# After so many runs a statement would be prepared unasked: never.
 _ON_REQUEST = 1 << 30
 # Servers from this version on limit a transaction as a whole.
 _ENDS_STOPPED = 170_000
@@ -100,8 +100,8 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that gives up at its deadline: a frozen server answers nothing for ever.
 
     No timeout of the server or of TCP helps there. deadline: monotonic seconds; None while idle.
-    What is asked with `prepare` is planned once, where no pooler stands between: for queries alone
-    that look rows up by their keys, so that one plan is right for whoever has few and has many.
+    Where no pooler stands between, what is asked with `prepare` is parsed once, and may be planned
+    once for all: for queries alone that look rows up by their keys, of whoever has few or many.
     timeline: The database's number and the primary's; see `replaced`.
     plans_for_all: Whether its transaction plans for no user in particular, which the index asks of
         it.
