@@ -101,6 +101,27 @@ def test_a_user_who_cannot_be_packed_is_in_nobody_s_way(
     assert world.database.rows(f"{resting} WHERE user_id = 'amy'") == [(2, True)]
 
 
+def test_a_user_whose_blocks_are_damaged_is_in_nobody_s_way(world, worker_with, caplog):
+    """Of a worker that ended, all whom it had in hand would rest, and end with the next as well."""
+    worker = worker_with(HashingEncoder())
+
+    def save_and_pack(word):
+        for user in ("amy", "bob"):
+            mine = world.open(user)
+            for number in range(16):
+                mine.save_todo(f"{word} {number}")
+        worker.run_once()
+        world.database.run(PACKING_IS_DUE)
+        worker.run_once()
+
+    save_and_pack("harbour")
+    world.database.run("UPDATE wb_packed SET data = '' WHERE user_id = 'amy'")
+    save_and_pack("lantern")
+    unpacked = "SELECT user_id FROM wb_index WHERE unpacked_at IS NOT NULL"
+    assert world.database.rows(unpacked) == [("amy",)]
+    assert "The index of a user cannot be packed yet" in caplog.text
+
+
 def test_several_workers_share_the_users(world, worker_with, parts):
     """Whom one that was killed had in hand the next takes; what came meanwhile is due again."""
     for user in ("ann", "bob"):

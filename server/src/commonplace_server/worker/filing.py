@@ -154,8 +154,14 @@ class LeasedRecords:
 
     def pack(self, lease: PackingLease) -> None:
         """Make the index of a user smaller. Raises: Unavailable where the database is away."""
-        with self._waiting_where_it_fails("The index of a user cannot be packed yet"):
-            self._index_of(lease.owner).pack(tries=lease.tries, until=lease.until)
+        failed = "The index of a user cannot be packed yet"
+        with self._waiting_where_it_fails(failed):
+            try:
+                self._index_of(lease.owner).pack(tries=lease.tries, until=lease.until)
+            except CommonplaceError:
+                raise
+            except Exception:  # noqa: BLE001  blocks that cannot be read: who is leased too goes on
+                _log.exception(failed)
 
     def drop_previous(self, identity: str, owner: str) -> bool:
         """Drop other encoders' vectors; whether they are gone, and this one in the lead yet."""
