@@ -127,6 +127,10 @@ def test_many_users_at_once_through_a_pgbouncer(own_server, tmp_path):
         for person in people:
             person.check_all()
         assert rows_without_user(world.database.app_url) == {}
+        with pool.owner_transaction(NAMES[0]) as conn:
+            conn.execute("SELECT %s::text", ["x"], prepare=True)
+            kept = "SELECT count(*), current_setting('enable_seqscan') FROM pg_prepared_statements"
+            assert conn.execute(kept).fetchone() == (0, "on")
         world.close()
     finally:
         bouncer.close()
