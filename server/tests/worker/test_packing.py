@@ -122,6 +122,27 @@ def test_a_user_whose_blocks_are_damaged_is_in_nobody_s_way(world, worker_with, 
     assert "The index of a user cannot be packed yet" in caplog.text
 
 
+def test_whom_a_worker_did_not_pack_is_taken_alone(world, worker_with, parts):
+    """After the others: if it killed that worker, those whom it had besides are not with it again."""
+    users = ["amy", "ann", "bob"]
+    lease = partial(parts["upkeep"].lease_packing, 9, every_s=86_400.0, seconds=60.0)
+
+    def save(*names):
+        for name in names:
+            world.open(name).save_todo("harbour")
+        worker_with(HashingEncoder()).work()
+        world.database.run(PACKING_IS_DUE)
+
+    save(*users)
+    assert sorted(each.owner for each in lease()) == users
+    world.database.run("UPDATE wb_index SET packing_until = now() - interval '1 s'")
+    save("dan")
+    assert [(each.owner, each.tries) for each in lease()] == [("dan", 1)]
+    alone = [lease() for _ in users]
+    assert sorted((each.owner, each.tries) for [each] in alone) == [(name, 2) for name in users]
+    assert lease() == []
+
+
 def test_several_workers_share_the_users(world, worker_with, parts):
     """Whom one that was killed had in hand the next takes; what came meanwhile is due again."""
     for user in ("ann", "bob"):

@@ -119,6 +119,9 @@ class MemoryUpkeep:
     def lease_packing(self, limit: int, *, every_s: float, seconds: float) -> list[PackingLease]:
         """Take users whose indexes are to be packed, whom no other worker has in hand.
 
+        After all others, and alone, one whom a worker had and did not pack: it may have killed that
+        worker, and those whom it had besides would rest as long as this one, and come with it.
+
         Args:
             limit: The most users.
             every_s: How long what was written stays as it is.
@@ -127,9 +130,11 @@ class MemoryUpkeep:
         Raises:
             Unavailable.
         """
-        asked = {"limit": limit, "every_s": every_s, "seconds": seconds}
+        lease, given = query("lease_packing"), {"every_s": every_s, "seconds": seconds}
         with self._database.across(commit="soon") as conn:
-            rows = conn.execute(query("lease_packing"), asked).fetchall()
+            rows = conn.execute(lease, {**given, "limit": limit, "tried": False}).fetchall()
+            if not rows:
+                rows = conn.execute(lease, {**given, "limit": 1, "tried": True}).fetchall()
         return [PackingLease(owner=str(x), until=until, tries=tries) for x, until, tries in rows]
 
     def vacuum(self) -> int:

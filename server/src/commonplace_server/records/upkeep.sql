@@ -87,6 +87,7 @@ FROM (
     SELECT known.user_id FROM wb_index AS known
     WHERE known.unpacked_at <= now() - make_interval(secs => %(every_s)s)
         AND (known.packing_until IS NULL OR known.packing_until <= now())
+        AND (known.packing_tries > 0) = %(tried)s
         AND NOT EXISTS (
             SELECT FROM applied_migrations AS a
             WHERE a.series = 'index' AND a.at > now() - make_interval(secs => %(every_s)s)
