@@ -205,6 +205,20 @@ def test_our_own_writes_ask_for_no_pass_over_all(path):
     assert follower.passes == passes + 1
 
 
+@pytest.mark.parametrize("only_ours", [False, True])
+def test_a_deletion_tells_of_the_entry_that_it_linked_anew_too(only_ours, path):
+    """Of a chain of three the middle one goes: the last takes the place of the first by then."""
+    chronicle = opened(path, only_ours=only_ours)
+    first = chronicle.add_event("one").event
+    second = chronicle.supersede_event(first.ref, "two").event
+    chronicle.supersede_event(second.ref, "three")
+    follower = Follower(ChronicleSource(chronicle))
+    follower.catch_up()
+    chronicle.delete_event(second.id)
+    assert sorted(follower.catch_up()) == ["+three", "-two"]
+    assert follower.catch_up(sweep=True) == []
+
+
 def test_another_of_our_processes_counts_as_another(path):
     """Its writes are found by the pass, between our own."""
     chronicle, other = opened(make("D2", path)), opened(path)

@@ -158,11 +158,13 @@ class ChronicleDatabase:
             yield conn, self.layout_of(conn)
 
     @contextlib.contextmanager
-    def writing(self, ref: str = "", *, erases: bool = False) -> Iterator[sqlite3.Connection]:
+    def writing(
+        self, refs: Sequence[str] = (), *, erases: bool = False
+    ) -> Iterator[sqlite3.Connection]:
         """The write lock, and the newest layout under it; all that is done is done, or none.
 
-        ref: the one entry that is written, so that the index need not look at all others. erases:
-        nothing of what is deleted stays in the file, unless another program reads it just then.
+        refs: all that is written, so that the index looks at no other; they may grow meanwhile.
+        erases: nothing of what is deleted stays in the file, unless another program reads it now.
         Raises: Conflict for an older generation; Invalid, Denied, Unavailable.
         """
         writer = self._file.opened_to_write()
@@ -188,16 +190,14 @@ class ChronicleDatabase:
                     conn.execute(SQL["merge_words"])
             if erases:
                 self._erase(conn)
-            if self.only_ours:
-                if ref and then != given:
-                    self.local_writes.add(given, then, ref)
-                return
-            after = self._file.state()
-            # It stands still for our own commits: nobody else committed up to this look.
-            if _data_version(conn) == version:
-                self._last = _Write(conn, version, after)
-                if ref:
-                    self.local_writes.add(before, after, ref)
+            if not self.only_ours:
+                given, then = before, self._file.state()
+                # It stands still for our own commits: nobody else committed up to this look.
+                if _data_version(conn) != version:
+                    return
+                self._last = _Write(conn, version, then)
+            if refs and not (self.only_ours and then == given):
+                self.local_writes.add(given, then, *refs)
 
     def _number(self, conn: sqlite3.Connection, given: str) -> str:
         """Have a write that added no entry take a number as well; the state that it leaves."""
@@ -381,7 +381,7 @@ class ChronicleDatabase:
         Raises: Conflict, Invalid, Denied, Unavailable.
         """
         columns = self._columns(draft)
-        with self.writing(f"{JOURNAL}:{draft.id}") as conn:
+        with self.writing([f"{JOURNAL}:{draft.id}"]) as conn:
             if unless is not None:
                 there = _matching(conn, Layout(generation="D2"), unless.question)
                 same = next(filter(unless.is_same, there), None)
@@ -440,7 +440,7 @@ class ChronicleDatabase:
         event = self.find(wanted)
         erased = (changes.message, changes.tags, changes.directory)
         erases = any(each is not None for each in erased)
-        with self.writing(event.ref, erases=erases) as conn:
+        with self.writing([event.ref], erases=erases) as conn:
             rowid = self._current(conn, event.id, expected).place
             if changes.message is not None:
                 conn.execute(SQL["set_message"], {"rowid": rowid, "message": changes.message})
@@ -465,10 +465,11 @@ class ChronicleDatabase:
     def delete(self, wanted: str, *, expected: str | None) -> Event:
         """Remove an entry; answers what it was. Raises: as edit."""
         event = self.find(wanted)
-        with self.writing(event.ref, erases=True) as conn:
+        refs = [event.ref]
+        with self.writing(refs, erases=True) as conn:
             event = self._current(conn, event.id, expected)
             conn.execute(SQL["drop_entry"], {"rowid": event.place})
-            self._close_chain(conn, [event])
+            refs += self._close_chain(conn, [event])
             return event
 
     def delete_all(self, stamps: Mapping[str, str]) -> list[Event]:
@@ -500,8 +501,9 @@ class ChronicleDatabase:
             for event in events:
                 conn.execute(SQL["drop_entry"], {"rowid": event.place})
 
-    def _close_chain(self, conn: sqlite3.Connection, gone: Sequence[Event]) -> None:
-        """Link the entries that replaced deleted ones to the entries that those had replaced."""
+    def _close_chain(self, conn: sqlite3.Connection, gone: Sequence[Event]) -> list[str]:
+        """Link the entries that replaced deleted ones to what those had replaced; their refs."""
+        refs = []
         reading = Layout(generation="D2").reading("where_tag")
         for link, first in links_to(gone).items():
             for later in _readable_events(conn.execute(reading, {"tag": link}).fetchall()):
@@ -509,6 +511,8 @@ class ChronicleDatabase:
                 if tags != later.tags:
                     changes = {"rowid": later.place, "tags": render_tags(tags)}
                     conn.execute(SQL["set_tags"], changes)
+                    refs.append(later.ref)
+        return refs
 
     def _current(self, conn: sqlite3.Connection, identity: str, expected: str | None) -> Event:
         event = event_of(self._row(conn, Layout(generation="D2"), identity))

@@ -42,11 +42,11 @@ class LocalWrites:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._steps: dict[str, tuple[str, str]] = {}
+        self._steps: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._of_several = ""
 
-    def add(self, before: str, after: str, ref: str) -> None:
-        """Note that one write of ours, and nothing else, led from one state to the other.
+    def add(self, before: str, after: str, *refs: str) -> None:
+        """Note that a write of ours to these entries alone led from one state to the other.
 
         Writes within one tick of the disk's clock may leave one state: no step leads to or from it.
         """
@@ -56,7 +56,7 @@ class LocalWrites:
                 self._steps.pop(before, None)
             if before == self._of_several:
                 return
-            self._steps[before] = (after, ref)
+            self._steps[before] = (after, refs)
             while len(self._steps) > self._KEPT:
                 del self._steps[next(iter(self._steps))]
 
@@ -71,5 +71,5 @@ class LocalWrites:
                 if step is None or len(refs) > self._KEPT:
                     return None
                 before = step[0]
-                refs.append(step[1])
+                refs += step[1]
         return refs
