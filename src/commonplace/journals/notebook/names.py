@@ -54,10 +54,10 @@ def parse_section(text: str) -> str:
     Raises: Invalid for what is not a path inside a notebook.
     """
     text = text.strip()
-    is_path = len(text) <= _LONGEST_PATH
-    name = unicodedata.normalize("NFC", text) if is_path else ""
-    why = _unreadable(name) if is_path else f"it has {len(text):,} characters"
-    if why:
+    if len(text) > _LONGEST_PATH:
+        raise _refused(text, f"it has {len(text):,} characters, more than {_LONGEST_PATH:,}")
+    name = unicodedata.normalize("NFC", text)
+    if why := _unreadable(name):
         raise _refused(text, why)
     return name
 
