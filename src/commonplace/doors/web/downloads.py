@@ -18,11 +18,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
 
     from commonplace.doors.web.visit import Download
 
 _PART = 2**20
 _ASKED_EVERY_S = 0.5
+
+
+class _CutShort(Exception):
+    """What is left of a file is not sent."""
+
+
+class _FileResponse(StreamingResponse):
+    """A file on its way; the browser sees that it is cut short, since no end is announced."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with suppress(_CutShort):  # the server closes the connection
+            await super().__call__(scope, receive, send)
 
 
 def send_file(
@@ -43,7 +56,7 @@ def send_file(
     with suppress(OSError):  # where an open file cannot be unlinked, it is once it was sent
         made.path.unlink()
         made.close()
-    return StreamingResponse(
+    return _FileResponse(
         _parts(file, made, may_go_on, monotonic),
         media_type=made.media_type,
         headers={
@@ -54,25 +67,19 @@ def send_file(
 
 
 def _parts(
-    file: BinaryIO,
-    made: Download,
-    may_go_on: Callable[[], bool],
-    monotonic: Callable[[], float],
+    file: BinaryIO, made: Download, may_go_on: Callable[[], bool], monotonic: Callable[[], float]
 ) -> Iterator[bytes]:
-    asked = None
-    with file:
-        while part := file.read(_PART):
-            now = monotonic()
-            if asked is None or now - asked >= _ASKED_EVERY_S:
-                asked = now
-                if not _is_yes(may_go_on):
-                    break
-            yield part
-    made.close()
-
-
-def _is_yes(may_go_on: Callable[[], bool]) -> bool:
+    asked: float | None = None
     try:
-        return may_go_on()
-    except CommonplaceError:  # the tokens cannot be read: the next page says so
-        return False
+        with file:
+            while part := file.read(_PART):
+                now = monotonic()
+                if asked is None or now - asked >= _ASKED_EVERY_S:
+                    asked, is_let_in = now, False
+                    with suppress(CommonplaceError):  # the next page says why that cannot be read
+                        is_let_in = may_go_on()
+                    if not is_let_in:
+                        raise _CutShort
+                yield part
+    finally:
+        made.close()
