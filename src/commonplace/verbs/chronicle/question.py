@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 from commonplace.core.errors import Invalid
+from commonplace.verbs.times import naming
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -63,11 +64,14 @@ class AskedWhen(Struct, frozen=True, kw_only=True):
 def read_question(what: str, *, now: datetime, zone: tzinfo) -> AskedWhen:
     """Take a question such as "when did I last deploy the api in October?" apart.
 
-    Raises: Invalid for an empty one.
+    Raises: Invalid for an empty one, or one that is a document.
     """
-    # Its patterns take 8 ms to compile, and a log only writes.
+    # Their patterns take 8 ms to compile, and a log only writes.
     from commonplace.core.when.inside import FoundWhen, find_when
+    from commonplace.search.query_features import refuse_long
 
+    with naming("what"):
+        refuse_long(what)
     text = _trimmed(what)
     if not text:
         raise Invalid("Invalid what: it is empty.", hint="Say what was done, such as 'deploy'.")
