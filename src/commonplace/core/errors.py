@@ -162,7 +162,7 @@ class Conflict(CommonplaceError):
 
 
 class Outdated(Conflict):
-    """What is to be changed is another than what was read of it."""
+    """What is to be changed is not as it was read any more."""
 
 
 def has_changed(ref: str) -> Outdated:

@@ -89,7 +89,7 @@ class Source(Protocol):
 class SettlesMark(Protocol):
     """A source whose mark tells of every write of our own programs, two within one tick as well.
 
-    Only what others edit in place is then not seen by the mark alone. False where it does not.
+    settles_mark: Whether it does so here. What others edit in place it need not tell of.
     """
 
     settles_mark: bool
