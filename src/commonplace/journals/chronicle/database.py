@@ -200,7 +200,10 @@ class ChronicleDatabase:
                 self.local_writes.add(given, then, *refs)
 
     def _number(self, conn: sqlite3.Connection, given: str) -> str:
-        """Have a write that added no entry take a number as well; the state that it leaves."""
+        """Give a write that added no entry a number as well; the state that it leaves.
+
+        No write of ours adds entries and alters others as well: the number would not tell of these.
+        """
         if given and self.numbered_state(conn) == given:
             conn.execute(SQL["raise_sequence"])
         return self.numbered_state(conn) if given else ""
@@ -562,7 +565,7 @@ class ChronicleDatabase:
         return self._mark(lambda _conn: self._file.state())
 
     def numbered_mark(self) -> str:
-        """As `mark`, with what is the same until one of our programs writes."""
+        """As `mark`, by the numbers that were given in place of the state of the files."""
         return self._mark(self.numbered_state)
 
     def _mark(self, state_of: Callable[[sqlite3.Connection], str]) -> str:
