@@ -26,6 +26,15 @@ if TYPE_CHECKING:
 TTL_S = 20
 """After so long a leader that says nothing is replaced: the least that Patroni takes."""
 
+AGREED = {
+    "ttl": TTL_S,
+    "loop_wait": 2,
+    "retry_timeout": 3,
+    "synchronous_mode": True,
+    "postgresql": {"use_pg_rewind": True},
+}
+"""What its nodes agree on; the page `Operating it` has the same."""
+
 ENCODED = {"encoding": "UTF8", "locale": "C"}
 """How its databases are made."""
 
@@ -52,13 +61,7 @@ class Node:
             "restapi": {"listen": rest, "connect_address": rest},
             "etcd3": {"host": f"127.0.0.1:{self._cluster.etcd}"},
             "bootstrap": {
-                "dcs": {
-                    "ttl": TTL_S,
-                    "loop_wait": 2,
-                    "retry_timeout": 3,
-                    "synchronous_mode": True,
-                    "postgresql": {"use_pg_rewind": True},
-                },
+                "dcs": AGREED,
                 "initdb": [*({x: y} for x, y in ENCODED.items()), "no-sync"],
             },
             "postgresql": {

@@ -1,0 +1,37 @@
+"""What the page `Operating it` tells to set, for Patroni and PgBouncer, is what the proofs run."""
+
+from __future__ import annotations
+
+from configparser import ConfigParser
+from pathlib import Path
+
+import yaml
+from server.tests.proof import pgbouncer
+from server.tests.proof.cluster import AGREED, ENCODED
+
+PAGE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
+
+
+def block(kind, first):
+    """The block of the page that begins so."""
+    return first + PAGE.partition(f"```{kind}\n{first}")[2].partition("\n```")[0]
+
+
+def pooled(text):
+    """The settings of a PgBouncer."""
+    parser = ConfigParser(interpolation=None)
+    parser.read_string(text)
+    return parser["pgbouncer"]
+
+
+def test_patroni_is_as_in_the_proof_of_failover():
+    """What nodes agree on, and how databases are encoded."""
+    set_there = yaml.safe_load(block("yaml", "scope: "))["bootstrap"]
+    assert set_there == {"dcs": AGREED, "initdb": [{name: x} for name, x in ENCODED.items()]}
+
+
+def test_pgbouncer_is_as_in_the_proofs():
+    """What transactions of a server, and a new primary, depend on."""
+    on_page, run = pooled(block("ini", "[databases]")), pooled(pgbouncer.CONF)
+    for name in ("pool_mode", "server_login_retry"):
+        assert on_page[name] == run[name]
