@@ -54,8 +54,8 @@ def migrate(check: bool, as_json: bool) -> None:
 def worker(once: bool, rebuild: bool, as_json: bool) -> None:
     """File words and vectors of what users save in Postgres, and roll up timelines there.
 
-    Runs until it is asked to end. Several may run at once; if one dies, the others take over
-    its work.
+    Where COMMONPLACE_DATABASE_URL is set too, it also deletes what is old or has expired. Runs
+    until it is asked to end. Several may run at once; if one dies, the others take over its work.
     """
     from commonplace_server.wiring.memories import open_worker
     from commonplace_server.wiring.nearest import updating_nearest

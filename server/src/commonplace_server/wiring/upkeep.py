@@ -105,7 +105,8 @@ class UserUpkeep:
         unlike = find_unlike(self._apps.settings, self._servers, OF_DELETING)
         if unlike and unlike != self._unlike:
             _log.warning(
-                "Nothing is deleted by age here: the servers say otherwise, or nothing, of %s.",
+                "Nothing is deleted by age here: the servers say otherwise, or nothing, of %s."
+                " Give all the same.",
                 ", ".join(unlike),
             )
         self._unlike = unlike

@@ -71,4 +71,5 @@ class LastLook:
         try:
             self._index.apply([], source=self._name, mark=f"{began_at:.3f}")
         except CommonplaceError as exc:
-            _log.warning("When %r was looked at is not kept: %s", self._name, exc)
+            source = self._name.removesuffix(_LOOK)
+            _log.warning("That every entry of %r was looked at is not noted: %s", source, exc)
