@@ -105,8 +105,7 @@ class UserUpkeep:
         unlike = find_unlike(self._apps.settings, self._servers, OF_DELETING)
         if unlike and unlike != self._unlike:
             _log.warning(
-                "Nothing is deleted by age here: the servers say otherwise, or nothing, of %s."
-                " Give all the same.",
+                "Nothing is deleted by age here: the servers say otherwise, or nothing, of %s.",
                 ", ".join(unlike),
             )
         self._unlike = unlike
