@@ -269,13 +269,13 @@ class DatabaseSettings(Struct, frozen=True, kw_only=True):
     url: str | None = row(
         "COMMONPLACE_DATABASE_URL",
         parse_text,
-        "The Postgres database that keeps the memories of all users; else each has a file.",
+        "The Postgres database of memory, and of all journals of served users; else files.",
         is_secret=True,
     )
     worker_url: str | None = row(
         "COMMONPLACE_DATABASE_WORKER_URL",
         parse_text,
-        "The same database for the worker of memory, as its role commonplace_worker.",
+        "The same database for the worker, as its role commonplace_worker.",
         is_secret=True,
     )
     admin_url: str | None = row(
