@@ -9,7 +9,8 @@ import logging
 import threading
 import time
 from concurrent.futures import Future
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import CommonplaceError
@@ -123,19 +124,11 @@ class MemoryWorker:
         Rolls up, looks at users, keeps them up, vacuums and packs in threads of their own, every
         so often: nothing waits for that.
         """
-        with (
-            self._at_work(),
-            self._vacuuming() as vacuumed,
-            self._rolling_up() as rolled,
-            self._looking() as looked,
-            self._keeping_up() as kept_up,
-            _repeating(
-                "packing", self._pack, "Words were not packed", every_s=numbers.PACKING_POLL_S
-            ) as packed,
-        ):
+        with self._at_work(), ExitStack() as running:
+            faults = [running.enter_context(each) for each in self._in_threads()]
             warned = ""
             while not stop.is_set():
-                for each in (vacuumed, rolled, looked, kept_up, packed):
+                for each in faults:
                     if each.done():
                         each.result()
                 filed: int | None = None
@@ -191,38 +184,22 @@ class MemoryWorker:
             self._lead = lead = _Lead(identity, chosen, now)
         return encoder if lead.chosen == identity else None
 
-    def _vacuuming(self) -> AbstractContextManager[Future[None]]:
-        """Clean up in a thread at the same time; holds the error, if there was one."""
-
-        def vacuum(ending: threading.Event) -> None:
-            self._vacuum(ending, every_s=numbers.VACUUM_EVERY_S / 2)
-
+    def _in_threads(self) -> Iterator[AbstractContextManager[Future[None]]]:
+        """What goes on beside the filing, each in a thread of its own; see `_repeating`."""
+        vacuum = partial(self._vacuum, every_s=numbers.VACUUM_EVERY_S / 2)
         failed = "Memory was not vacuumed"
-        return _repeating("vacuuming", vacuum, failed, every_s=numbers.VACUUM_EVERY_S)
-
-    def _rolling_up(self) -> AbstractContextManager[Future[None]]:
-        """Likewise roll up what is due."""
-        rolling = self._rolling
-        if rolling is None:
-            return nullcontext(Future())
-        failed = "Timelines were not rolled up"
-        return _repeating("rolling up", rolling.roll_up, failed, every_s=numbers.ROLLING_POLL_S)
-
-    def _looking(self) -> AbstractContextManager[Future[None]]:
-        """Likewise look at users of whom something changed."""
-        users = self._users
-        if users is None:
-            return nullcontext(Future())
-        failed = "Users of whom something changed were not looked at"
-        return _repeating("looking", users.look, failed, every_s=numbers.UPKEEP_POLL_S)
-
-    def _keeping_up(self) -> AbstractContextManager[Future[None]]:
-        """Likewise keep users up, apart: a language model is slow, and looks may never end."""
-        users = self._users
-        if users is None:
-            return nullcontext(Future())
-        failed = "What is due of users was not done"
-        return _repeating("upkeep", users.keep_up, failed, every_s=numbers.UPKEEP_POLL_S)
+        yield _repeating("vacuuming", vacuum, failed, every_s=numbers.VACUUM_EVERY_S)
+        if self._rolling is not None:
+            roll_up, failed = self._rolling.roll_up, "Timelines were not rolled up"
+            yield _repeating("rolling up", roll_up, failed, every_s=numbers.ROLLING_POLL_S)
+        if self._users is not None:
+            look, failed = self._users.look, "Users of whom something changed were not looked at"
+            yield _repeating("looking", look, failed, every_s=numbers.UPKEEP_POLL_S)
+            # Apart: a language model is slow, and looks may never end.
+            keep_up, failed = self._users.keep_up, "What is due of users was not done"
+            yield _repeating("upkeep", keep_up, failed, every_s=numbers.UPKEEP_POLL_S)
+        failed = "Words were not packed"
+        yield _repeating("packing", self._pack, failed, every_s=numbers.PACKING_POLL_S)
 
     def _vacuum(self, ending: threading.Event, *, every_s: float = 0.0) -> None:
         """Vacuum, unless another process does, or has in that time."""
