@@ -169,7 +169,7 @@ class MemoryUpkeep:
             row = conn.execute(query("note_whole"), asked).fetchone()
             if row is None or not row[0]:
                 return []
-            return _users(conn)
+            return [str(user) for (user,) in conn.execute(query("users")).fetchall()]
 
     def note_cleared(self, encoder: str) -> None:
         """No vector of another encoder than this is left. Raises: Unavailable."""
@@ -243,10 +243,6 @@ def _vacuum_table(conn: Connection, table: sql.Identifier) -> bool:
             continue
         return vacuum in vacuums or not is_small
     return False
-
-
-def _users(conn: Connection) -> list[str]:
-    return [str(user) for (user,) in conn.execute(query("users")).fetchall()]
 
 
 def _is_so(conn: Connection, name: str, **given: object) -> bool:
