@@ -115,6 +115,28 @@ def test_of_two_workers_one_has_a_user_in_hand(one, database, admin):
         assert second.lease_upkeep(1, now=now, seconds=60) == []
 
 
+def test_a_lease_that_ran_out_ends_no_later_one(one, database, admin):
+    """Of the same worker, too, which looks at users in one thread and keeps them up in another."""
+    ask(one, "add_entry", message=SAID)
+    now = one.clock()
+    with closing(Postgres(database.worker_url, check=check_worker)) as pool:
+        due = DueUsers(pool)
+
+        def lease():
+            return due.lease_upkeep(9, now=now, seconds=60)
+
+        (looked_at,) = due.lease_unseen(9, rest_s=0, seconds=60)
+        admin.execute(
+            "UPDATE cp_kept SET upkeep_at = '2001-01-01', leased_until = now() - interval '1 second'"
+        )
+        (kept_up,) = lease()
+        due.note_seen(looked_at, now=now, rest_s=0)
+        due.put_off(looked_at, rest_s=0)
+        assert lease() == []
+        due.put_off(kept_up, rest_s=0)
+        assert [each.owner for each in lease()] == ["ann"]
+
+
 def test_what_expired_of_any_user_goes(one, servers, work, clock, admin):
     """Also of one whom no home has served that a worker runs in, and of each journal."""
     bob = servers("two", "bob")

@@ -37,10 +37,12 @@ class LeasedUser(Struct, frozen=True, kw_only=True):
     Attributes:
         owner: Who it is.
         changes: How often anything of theirs had changed by then.
+        until: When another worker may take over.
     """
 
     owner: str
     changes: int
+    until: datetime
 
 
 class UpkeepSettings(Struct, frozen=True, kw_only=True):
@@ -140,10 +142,10 @@ class DueUsers:
     def _lease(self, name: str, **asked: object) -> list[LeasedUser]:
         with self._database.across() as conn:
             rows = conn.execute(_query(name), {**asked, "worker": self._worker}).fetchall()
-        return [LeasedUser(owner=owner, changes=changes) for owner, changes in rows]
+        return [LeasedUser(owner=owner, changes=changes, until=at) for owner, changes, at in rows]
 
     def _run(self, name: str, user: LeasedUser, **values: object) -> None:
-        asked = {"owner": user.owner, "worker": self._worker, **values}
+        asked = {"owner": user.owner, "worker": self._worker, "until": user.until, **values}
         with self._database.across() as conn:
             conn.execute(_query(name), asked)
 

@@ -10,7 +10,7 @@ FROM (
         AND (known.leased_until IS NULL OR known.leased_until <= now())
     ORDER BY known.unseen_since LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 ) AS found
-WHERE t.user_id = found.user_id RETURNING t.user_id, t.changes;
+WHERE t.user_id = found.user_id RETURNING t.user_id, t.changes, t.leased_until;
 
 -- name: lease_upkeep
 -- Users whose upkeep is due by the database's clock too, likewise.
@@ -22,27 +22,28 @@ FROM (
         AND (known.leased_until IS NULL OR known.leased_until <= now())
     ORDER BY known.upkeep_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 ) AS found
-WHERE t.user_id = found.user_id RETURNING t.user_id, t.changes;
+WHERE t.user_id = found.user_id RETURNING t.user_id, t.changes, t.leased_until;
 
 -- name: note_seen
 -- A worker has looked: what comes next is judged at once, or a while after the last upkeep. What changed since it
--- began is looked at again.
+-- began is looked at again. Only the lease that it holds ends, here and below: one that ran out may have been followed
+-- by another of the same worker, which keeps users up in a thread of its own.
 UPDATE cp_kept SET leased_by = NULL, leased_until = NULL,
     unseen_since = CASE WHEN changes = %(changes)s THEN NULL ELSE now() END,
     upkeep_at = least(upkeep_at,
         greatest(%(now)s::timestamptz, kept_up_at + make_interval(secs => %(rest_s)s)))
-WHERE user_id = %(owner)s AND leased_by = %(worker)s;
+WHERE user_id = %(owner)s AND leased_by = %(worker)s AND leased_until = %(until)s;
 
 -- name: note_upkeep
 -- When the next upkeep of a user is due, null for never.
 UPDATE cp_kept SET leased_by = NULL, leased_until = NULL, upkeep_at = %(next_at)s::timestamptz,
     kept_up_at = coalesce(%(kept_up_at)s::timestamptz, kept_up_at)
-WHERE user_id = %(owner)s AND leased_by = %(worker)s;
+WHERE user_id = %(owner)s AND leased_by = %(worker)s AND leased_until = %(until)s;
 
 -- name: put_off
 -- A worker could not do it: any may try again after so long.
 UPDATE cp_kept SET leased_by = NULL, leased_until = now() + make_interval(secs => %(rest_s)s)
-WHERE user_id = %(owner)s AND leased_by = %(worker)s;
+WHERE user_id = %(owner)s AND leased_by = %(worker)s AND leased_until = %(until)s;
 
 -- name: has_changed
 -- Whether anything of a user's changed since so many transactions had.
