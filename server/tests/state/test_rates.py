@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import anyio
 import psycopg
-import pytest
 
 from commonplace.doors.protocol import RateLimitExceeded
 from commonplace_server.http.limits import Limits, RateLimiter
@@ -14,13 +13,6 @@ from commonplace_server.wiring.schema import check_database
 
 SLOW = 1e-6
 """Requests a second: none comes back while a test lasts."""
-
-
-@pytest.fixture
-def pool(database):
-    made = Postgres(database.app_url, check=check_database)
-    yield made
-    made.close()
 
 
 def admitted(limiters, owner, rounds):

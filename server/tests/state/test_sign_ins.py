@@ -18,11 +18,9 @@ from commonplace_server.grants.grants import (
     TokensAndGrants,
 )
 from commonplace_server.grants.records import Record, RecordFile
-from commonplace_server.postgres.database import Postgres
 from commonplace_server.state.sign_ins import RecordDatabase
 from commonplace_server.state.tokens import TokenDatabase
 from commonplace_server.tokens import TokenFile
-from commonplace_server.wiring.schema import check_database
 from commonplace_testing import FrozenClock
 
 ASKED = {"challenge": "c" * 43, "redirect_uri": "https://claude.ai/back", "named": True}
@@ -199,12 +197,6 @@ class TestOfAHome(RecordLaws):
 
 class TestOfADatabase(RecordLaws):
     """In a table."""
-
-    @pytest.fixture
-    def pool(self, database):
-        made = Postgres(database.app_url, check=check_database)
-        yield made
-        made.close()
 
     @pytest.fixture
     def tokens(self, pool, clock):

@@ -10,22 +10,13 @@ import pytest
 from tests.inference.language.budget_laws import BudgetLaws
 
 from commonplace.core.errors import Denied
-from commonplace_server.postgres.database import Postgres
 from commonplace_server.state.spending import SpentDatabase
-from commonplace_server.wiring.schema import check_database
 from commonplace_testing import FrozenClock
 
 
 @pytest.fixture
 def clock():
     return FrozenClock(datetime(2026, 11, 22, 12, 0, tzinfo=UTC))
-
-
-@pytest.fixture
-def pool(database):
-    made = Postgres(database.app_url, check=check_database)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -22,14 +22,6 @@ def clock():
     return FrozenClock(NOW)
 
 
-@pytest.fixture
-def pool(database):
-    """A server's connections."""
-    made = Postgres(database.app_url, check=check_database)
-    yield made
-    made.close()
-
-
 class TestOfAHome(TokenLaws):
     """In a file."""
 

@@ -11,20 +11,11 @@ from msgspec.structs import replace
 from commonplace.core.spaces import Member
 from commonplace.doors.web.guard import Visitors
 from commonplace.doors.web.visit import UndoOffer, Visitor
-from commonplace_server.postgres.database import Postgres
 from commonplace_server.state.visitors import VisitorDatabase, _opened
-from commonplace_server.wiring.schema import check_database
 
 
 def visitor(owner="ann"):
     return Visitor(owner=owner, may_write=True, csrf="a csrf", token_id="12345678")
-
-
-@pytest.fixture
-def pool(database):
-    made = Postgres(database.app_url, check=check_database)
-    yield made
-    made.close()
 
 
 class VisitorLaws:
