@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import shutil
 import signal
 import subprocess
 import threading
-from pathlib import Path
 
 import httpx2
 import psycopg
 import pytest
 from server.tests.http_world import HttpServer, token_for
+from server.tests.proof import haproxy
 from tests.patience import PATIENCE_S, until
 
 from commonplace_server.http.readiness import WATCHED_S, DatabaseWatch, Readiness
 from commonplace_testing import HashingEncoder, ReadySlot
-
-PAGE = Path(__file__).parents[2] / "docs" / "http.md"
 
 
 class Encoders:
@@ -274,12 +269,11 @@ def test_a_server_that_nobody_watches_stops_without_a_wait(words_only):
 
 def test_haproxy_takes_what_the_page_gives_it(tmp_path):
     """Whole, and warns of nothing, as of times that are missing."""
-    program = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
-    if program is None:
-        pytest.skip("There is no haproxy.")
-    (given,) = re.findall(r"```\n(defaults\n.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    (conf := tmp_path / "conf").write_text(given)
+    (conf := tmp_path / "conf").write_text(haproxy.read_page())
     done = subprocess.run(
-        [program, "-c", "-f", str(conf)], capture_output=True, text=True, check=False
+        [haproxy.find_program(), "-c", "-f", str(conf)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, "WARNING" in done.stderr) == (0, False), done.stderr

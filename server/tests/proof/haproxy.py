@@ -21,16 +21,29 @@ if TYPE_CHECKING:
 _PAGE = Path(__file__).parents[2] / "docs" / "http.md"
 
 
+def read_page() -> str:
+    """What the page tells to set."""
+    (told,) = re.findall(r"```\n(defaults\n.*?)```", _PAGE.read_text("utf-8"), re.DOTALL)
+    return str(told)
+
+
+def find_program() -> str:
+    """Where haproxy is; the test is skipped where it is nowhere."""
+    program = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None:
+        pytest.skip("There is no haproxy.")
+    return program
+
+
 def _conf_of_page() -> str:
     """What the page tells to set, with places for what a test fills in.
 
     Nothing is tried again: whatever a server refuses reaches the client. It looks more often.
     """
-    page = _PAGE.read_text("utf-8")
-    block = page.partition("```\ndefaults\n")[2].partition("\n```")[0]
-    block = block.replace("{", "{{").replace("}", "}}").replace("inter 1s fall", "inter 250ms fall")
-    block = re.sub(r"(\n +server .*)+", "\n{servers}", block).replace("bind :8080", "bind fd@{fd}")
-    return f"global\n    stats socket {{folder}}/stats\ndefaults\n    retries 0\n{block}\n"
+    told = read_page().removeprefix("defaults\n").replace("{", "{{").replace("}", "}}")
+    told = told.replace("inter 1s fall", "inter 250ms fall").replace("bind :8080", "bind fd@{fd}")
+    told = re.sub(r"(\n +server .*)+", "\n{servers}", told)
+    return f"global\n    stats socket {{folder}}/stats\ndefaults\n    retries 0\n{told}"
 
 
 _TO_PRIMARY = """
@@ -63,9 +76,7 @@ class HaProxy:
     def __init__(
         self, ports: Sequence[int], *, conf: str = "", more: Mapping[int, str] | None = None
     ) -> None:
-        program = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
-        if program is None:
-            pytest.skip("There is no haproxy.")
+        program = find_program()
         self._folder = Path(tempfile.mkdtemp(prefix="cp-ha-"))  # short, for a socket's path
         with socket.socket() as opened:
             opened.bind(("127.0.0.1", 0))
