@@ -193,7 +193,8 @@ def test_a_call_that_is_cut_short_is_told_so(path, works_on):
                 is_told.set()
 
         world.hangs = not works_on
-        world.working.clear() if works_on else None
+        if works_on:
+            world.working.clear()
         tasks.start_soon(lambda: world.ask(ANN, path=path, send=note))
         await anyio.wait_all_tasks_blocked()
         world.callers.disconnect_unless(lambda _caller: False)

@@ -41,6 +41,11 @@ def serve(*flags, **env):
     return HttpServer(*flags, **env)
 
 
+def serve_shared(other, **env):
+    """A server of what lies in the database, by all tools, from the second home."""
+    return serve("--shared-only", "--toolsets", "all", COMMONPLACE_HOME=str(other), **env)
+
+
 def refused(*flags, **env):
     """What is printed by one that is refused before it listens."""
     before = {name: os.environ.get(name) for name in env}
@@ -75,7 +80,7 @@ def callers(other):
     token, stranger = token_for("ann"), token_for("bob")
     with (
         serve("--toolsets", "all") as first,
-        serve("--shared-only", "--toolsets", "all", COMMONPLACE_HOME=str(other)) as second,
+        serve_shared(other) as second,
         Raw(first.url, token) as one,
         Raw(second.url, token) as two,
         Raw(second.url, stranger) as his,
@@ -202,7 +207,7 @@ def test_a_session_that_began_on_one_server_goes_on_at_another(other, database):
     """Of the protocols until 2025-06-18: it is answered by any, for its token alone, to its end."""
     ann, bob = token_for("ann"), token_for("bob")
     with (
-        serve("--shared-only", "--toolsets", "all", COMMONPLACE_HOME=str(other)) as second,
+        serve_shared(other) as second,
         serve("--toolsets", "all") as first,
         Raw(first.url, ann) as one,
         Raw(second.url, ann) as two,
@@ -224,9 +229,7 @@ def test_a_session_that_began_on_one_server_goes_on_at_another(other, database):
         # A server that was restarted goes on too, and what is over on one is so on the other.
         at = f"127.0.0.1:{second.port}"
         assert second.end() == 0
-        with serve(
-            "--shared-only", "--toolsets", "all", http=at, COMMONPLACE_HOME=str(other)
-        ) as again:
+        with serve_shared(other, http=at) as again:
             assert shown(two, "list_entries") == ["the quokka gate is open"]
             assert two.http.delete(two.url, headers=two.headers).status_code == 200
             assert [each.call("list_entries").status_code for each in (one, two)] == [404, 404]
@@ -335,7 +338,7 @@ def test_a_token_is_one_on_every_server(other, database, monkeypatch):
         shutil.copy(home() / "tokens.json", other)
         TokenFile(other, clock=utc_now).revoke(id_of(before[0]))
     with (
-        serve("--shared-only", "--toolsets", "all", COMMONPLACE_HOME=str(other)) as second,
+        serve_shared(other) as second,
         serve() as first,
     ):
         both = (first, second)
@@ -379,7 +382,7 @@ def test_two_servers_admit_as_many_requests_of_a_user_as_one(other):
         ann,
         bob,
         serve("--toolsets", "memory", **slow) as first,
-        serve("--shared-only", "--toolsets", "all", COMMONPLACE_HOME=str(other), **slow) as second,
+        serve_shared(other, **slow) as second,
     ):
 
         def asked(http, server):
@@ -460,9 +463,7 @@ def test_a_program_that_signed_in_at_one_server_is_let_in_at_another(other):
     kept = Kept()
     with (
         HttpServer(http=f"127.0.0.1:{port}", **environ) as first,
-        serve(
-            "--shared-only", "--toolsets", "all", COMMONPLACE_HOME=str(other), **environ
-        ) as second,
+        serve_shared(other, **environ) as second,
     ):
 
         async def sign_in():
