@@ -56,8 +56,7 @@ def sweep_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
     """What is read behind the answers of one user, whose journals lie in files."""
     home = Home(scratch / "sweeps").make()
     questions = cycle(make_questions(20))
-    settings = read_settings(environ=home.environment(), cwd=home.project, home=home.user)
-    with closing(Apps(settings, user_home=home.user)) as apps, apps.using(_USER) as app:
+    with _opened(home) as app:
         _fill(app, home, sizes)
     with _served(home) as app:
         put_synthetic_vectors(app)
@@ -143,25 +142,18 @@ def _round(
     for write in writers:
         for _ in range(_BURST):
             write(next(texts))
+    before_s, behind_s = sizes.pauses_s
     _ask(app, next(texts))
-    _ask_after_a_pause(app, texts, sizes)
+    time.sleep(before_s)
+    _ask(app, next(texts))
+    time.sleep(behind_s)  # so long is looked at what the search began
     return _behind_ms() - behind, (time.thread_time() - began) * 1000
 
 
 def _come_back(home: Home, texts: Iterator[str], sizes: Sizes) -> tuple[float, float]:
     """The first searches of a process that opens what another had open: as `_round`."""
     with _served(home) as app:
-        behind, began = _behind_ms(), time.thread_time()
-        _ask(app, next(texts))
-        _ask_after_a_pause(app, texts, sizes)
-        return _behind_ms() - behind, (time.thread_time() - began) * 1000
-
-
-def _ask_after_a_pause(app: App, texts: Iterator[str], sizes: Sizes) -> None:
-    before_s, behind_s = sizes.pauses_s
-    time.sleep(before_s)
-    _ask(app, next(texts))
-    time.sleep(behind_s)  # so long is looked at what the search began
+        return _round(app, (), texts, sizes)
 
 
 def _ask(app: App, question: str) -> None:
@@ -169,10 +161,17 @@ def _ask(app: App, question: str) -> None:
 
 
 @contextmanager
-def _served(home: Home) -> Iterator[App]:
-    """The app of the user as a server opens it, its encoder loaded."""
+def _opened(home: Home) -> Iterator[App]:
+    """The app of the user as a server opens it."""
     settings = read_settings(environ=home.environment(), cwd=home.project, home=home.user)
     with closing(Apps(settings, user_home=home.user)) as apps, apps.using(_USER) as app:
+        yield app
+
+
+@contextmanager
+def _served(home: Home) -> Iterator[App]:
+    """The app of the user, its encoder loaded."""
+    with _opened(home) as app:
         app.encoder.start()
         assert app.encoder.get(ENCODER_WAIT_S) is not None
         yield app
