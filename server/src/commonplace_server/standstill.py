@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LONGEST_S = 12.0
 """Who did nothing for so long stood still. Postgres ends a transaction a second later, whose locks
-keep others from what it changes until then."""
+keep others from what it changes until then: its deadline is the same."""
 
 _UNREAD_S = 0.5
 """So long after a standstill a request is read that may have come before it."""

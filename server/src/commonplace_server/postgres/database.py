@@ -39,7 +39,7 @@ from commonplace_server.postgres.of_many import OfMany
 from commonplace_server.postgres.pool_use import PoolUse
 from commonplace_server.postgres.quota import OverQuota
 from commonplace_server.postgres.replaced import UNKNOWN, find_timeline, is_replaced
-from commonplace_server.standstill import came_at, seconds
+from commonplace_server.standstill import LONGEST_S, came_at, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
     from commonplace_server.postgres.quota import Quota
 
-DEADLINE_S = 12.0
+DEADLINE_S = LONGEST_S
 """The longest that a transaction may take, the server's answers included.
 
 A frozen server breaks no connection: who asks it is told so before another takes its place, which
-takes Patroni 20 s at the least.
+takes Patroni 20 s at the least. Its locks outlast a standstill that is not taken for one.
 """
 
 MOVING_S = 600.0
