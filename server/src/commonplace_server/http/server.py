@@ -346,7 +346,7 @@ class HttpDoor:
 
 
 def _timed(answer: Application) -> Application:
-    """The application, with it known of each request when it came."""
+    """The application, which notes of each request when it came."""
 
     async def answer_timed(scope: Scope, receive: Receive, send: Send) -> None:
         with PROCESS.asked():
@@ -436,7 +436,7 @@ async def _watch(callers: Callers, authenticator: Authenticator) -> None:
 
 
 async def _adjust_threads(concurrency: ConcurrencyLimit) -> None:
-    """Give the SDK as many threads for calls as `ConcurrencyLimit` allows now."""
+    """Give the SDK as many threads for calls as `ConcurrencyLimit` allows, and note standstills."""
     limiter = anyio.to_thread.current_default_thread_limiter()
     while True:
         PROCESS.look()

@@ -1,6 +1,6 @@
 """Owns whether what is counted of users is what they keep, which some ways to restore get wrong.
 
-Never counts anew, and reads no text: an administrator counts, as the page `Operating it` says.
+Never corrects the counts, and reads no text: an administrator does, as `Operating it` says.
 """
 
 from __future__ import annotations
