@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field
@@ -367,12 +366,7 @@ def terms_of(tags: Iterable[str]) -> list[str]:
 
 
 def _words(doc: Doc) -> dict[str, tuple[int, int]]:
-    body, dated = Counter(map(term_of, tokens(doc.said))), _date_words(doc.dated)
+    body = Counter(map(term_of, tokens(doc.said)))
+    dated = Counter(map(term_of, tokens(doc.dated) if doc.dated else ()))
     words = {term: (body[term], dated[term]) for term in {**body, **dated}}
     return words | dict.fromkeys(terms_of(doc.tags), (0, 0))
-
-
-@lru_cache(maxsize=64)
-def _date_words(dated: str) -> Counter[str]:
-    """The words of a date, which most of what waits has alike."""
-    return Counter(map(term_of, tokens(dated)))
