@@ -47,6 +47,7 @@ from commonplace.journals.chronicle.layouts import (
     label_of,
     newest_first,
     oldest_first,
+    readable_events,
     seen_of,
     text_of,
     written,
@@ -54,7 +55,7 @@ from commonplace.journals.chronicle.layouts import (
 from commonplace.journals.chronicle.times import columns_of, render_created, render_local
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -68,7 +69,6 @@ if TYPE_CHECKING:
         TagCount,
         UnlessSaid,
     )
-    from commonplace.journals.chronicle.layouts import Row
     from commonplace.journals.chronicle.words import Words
 
 UPGRADE_HINT = "Run `commonplace chronicle upgrade`; the original is kept beside it."
@@ -318,7 +318,7 @@ class ChronicleDatabase:
                 links = {tag for (x,) in tags for tag in parse_tags(x.decode("utf-8", "replace"))}
                 asked |= {"folders": json.dumps(project.folders), "limit": 2 * limit}
                 rows = conn.execute(layout.reading("newest_in_folders"), asked)
-                found = [*_readable_events(rows)]
+                found = [*readable_events(rows)]
             else:
                 timed = newest_first(conn, layout, NEVER)
                 found = [event_of(x.row) for x in islice(timed, SURVEYED)]
@@ -330,7 +330,7 @@ class ChronicleDatabase:
         with self.reading() as (conn, layout):
             timed = oldest_first(conn, layout, after[0])
             later = (x.row for x in timed if (x.instant, x.place) > after)
-            return [*islice(_readable_events(later), limit)]
+            return [*islice(readable_events(later), limit)]
 
     def mentions(self, words: Words, question: EventQuery) -> list[Mention]:
         """The entries asked for that bear every word, newest first. Raises: Unavailable, Invalid.
@@ -368,7 +368,7 @@ class ChronicleDatabase:
             else:
                 reading, asked = layout.reading("where_tag"), [{"tag": SUPERSEDES}]
             rows = (row for each in asked for row in conn.execute(reading, each))
-            return successors_among(_readable_events(rows), ids)
+            return successors_among(readable_events(rows), ids)
 
     def after(self, event: Event) -> Event | None:
         """The entry that follows this one in time. Raises: Unavailable, Invalid."""
@@ -484,7 +484,7 @@ class ChronicleDatabase:
         with self.writing(erases=True) as conn:
             ids = {"ids": json.dumps([*stamps])}
             rows = conn.execute(Layout(generation="D2").reading("where_ids"), ids).fetchall()
-            for event in _readable_events(rows):
+            for event in readable_events(rows):
                 if event.stamp == stamps[event.id]:
                     conn.execute(SQL["drop_entry"], {"rowid": event.place})
                     gone.append(event)
@@ -509,7 +509,7 @@ class ChronicleDatabase:
         refs = []
         reading = Layout(generation="D2").reading("where_tag")
         for link, first in links_to(gone).items():
-            for later in _readable_events(conn.execute(reading, {"tag": link}).fetchall()):
+            for later in readable_events(conn.execute(reading, {"tag": link}).fetchall()):
                 tags = relinked(later, link, first)
                 if tags != later.tags:
                     changes = {"rowid": later.place, "tags": render_tags(tags)}
@@ -541,13 +541,13 @@ class ChronicleDatabase:
         """The entry with just this id, if there is one that can be read."""
         with self.reading() as (conn, layout):
             rows = conn.execute(layout.reading("where_id"), {"id": identity})
-            return next(_readable_events(rows), None)
+            return next(readable_events(rows), None)
 
     def get_many(self, identities: Sequence[str]) -> list[Event]:
         """The entries with just these ids that there are, in no order."""
         with self.reading() as (conn, layout):
             ids = {"ids": json.dumps(identities)}
-            return [*_readable_events(conn.execute(layout.reading("where_ids"), ids))]
+            return [*readable_events(conn.execute(layout.reading("where_ids"), ids))]
 
     def changed_ns(self) -> int:
         """When the files changed last, by the disk's clock."""
@@ -605,14 +605,7 @@ class ChronicleDatabase:
         """The entries under keys of `read_stamps`; what is gone or broken by now is left out."""
         with self.reading() as (conn, layout):
             rowids = {"rowids": json.dumps(list(keys))}
-            return [*_readable_events(conn.execute(layout.reading("where_rows"), rowids))]
-
-
-def _readable_events(rows: Iterable[Row]) -> Iterator[Event]:
-    """The rows as entries, less those that hold none."""
-    for row in rows:
-        with contextlib.suppress(Unreadable, OverflowError):
-            yield event_of(row)
+            return [*readable_events(conn.execute(layout.reading("where_rows"), rowids))]
 
 
 def _matching(conn: sqlite3.Connection, layout: Layout, question: EventQuery) -> Iterator[Event]:

@@ -247,6 +247,13 @@ def event_of(row: Row) -> Event:
     )
 
 
+def readable_events(rows: Iterable[Row]) -> Iterator[Event]:
+    """The rows as entries, less those that hold none."""
+    for row in rows:
+        with suppress(Unreadable, OverflowError):
+            yield event_of(row)
+
+
 def written(draft: EventDraft, tags: str, place: int) -> Event:
     """What `event_of` reads back of an entry that was just written. tags: as its column has them.
 

@@ -5,10 +5,9 @@ Never writes, and never holds a word of an entry.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from commonplace.journals.chronicle.layouts import SQL, Unreadable, event_of
+from commonplace.journals.chronicle.layouts import SQL, readable_events
 
 if TYPE_CHECKING:
     from commonplace.journals.chronicle.database import ChronicleDatabase
@@ -54,8 +53,4 @@ class NumberedEntries:
             more = count - int(counts.partition(":")[0])
             if now != file or not int(given) - int(number) == added == more:
                 return None
-            events = []
-            for row in conn.execute(layout.reading("where_since"), since):
-                with suppress(Unreadable):
-                    events.append(event_of(row))
-            return events
+            return [*readable_events(conn.execute(layout.reading("where_since"), since))]
