@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from msgspec import Struct
 
-from commonplace.core.errors import Conflict, Invalid
+from commonplace.core.errors import Invalid, has_changed
 from commonplace.core.text import opening, text_hash
 from commonplace.core.values import Amendment, EditableText
 from commonplace.journals.transcripts.pages import TranscriptPages
@@ -46,7 +46,7 @@ class TranscriptAmender(Struct, frozen=True):
         if found.file:
             _refuse(found)
         if expected and expected != found.version:
-            raise Conflict(f"{found.ref} has changed meanwhile.", hint="Read it, then try again.")
+            raise has_changed(found.ref)
         done = self.service.delete(found.ref)
         return Amendment(act="deleted", ref=found.ref, notes=tuple(done.notes or ()))
 
