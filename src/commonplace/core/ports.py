@@ -545,7 +545,7 @@ class FollowsChains(Protocol):
         """Each (former, successor) on the way from some refs to the newest entry of their chains.
 
         Those of older successors come first: of two that took one place the later one counts. A
-        circle is given once. before: only successors of earlier count. Raises: Unavailable.
+        circle is given once. before: none written from then on. Raises: Unavailable.
         """
         ...
 
