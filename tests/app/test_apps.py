@@ -144,20 +144,18 @@ def test_a_write_of_another_server_that_was_never_filed_is_found_without_a_look(
 
         app.private.service().process_thoughts(feelings="About vermilion.")
         app.filing.sweep()
-        ref = acts("write", text="About turquoise.")
-        assert "About turquoise." in answered("turquoise")
-        acts("edit", ref, "About ochre.")
-        assert "About ochre." in answered("ochre")
-        assert "About turquoise." not in answered("turquoise")
-        acts("delete", ref)
-        assert "About ochre." not in answered("ochre")
-        logged = acts("log", text="Painted it magenta")
-        assert "Painted it magenta" in answered("magenta")
-        acts("relog", logged, "Painted it maroon")
-        assert "Painted it maroon" in answered("maroon")
-        assert "Painted it magenta" not in answered("magenta")
-        acts("unlog", logged)
-        assert "Painted it maroon" not in answered("maroon")
+        colours = {
+            ("write", "edit", "delete"): ("turquoise", "ochre"),
+            ("log", "relog", "unlog"): ("magenta", "maroon"),
+        }
+        for (write, edit, delete), (first, second) in colours.items():
+            ref = acts(write, text=f"About {first}.")
+            assert f"About {first}." in answered(first)
+            acts(edit, ref, f"About {second}.")
+            assert f"About {second}." in answered(second)
+            assert f"About {first}." not in answered(first)
+            acts(delete, ref)
+            assert f"About {second}." not in answered(second)
         app.chronicle.service().add("Painted it indigo")
         assert "Painted it indigo" in acts("find", text="indigo")
         other.kill()
