@@ -124,8 +124,7 @@ def _language_of(said: set[str]) -> str:
     """
     said = {word for word in said if len(word) > 1 or not word.isascii()}  # "drives C, D and E"
     most, sure, language = max(
-        (len(said & words), len(said & words - _NO_EVIDENCE), name)
-        for name, words in _OTHERS.items()
+        (len(own := said & words), len(own - _NO_EVIDENCE), name) for name, words in _OTHERS.items()
     )
     marked = any(not word.isascii() for word in said)
     found = most + marked
