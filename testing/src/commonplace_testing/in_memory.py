@@ -256,13 +256,12 @@ class MemoryOwnerIndex:
 
     def _put(self, doc: Doc) -> None:
         digest = text_hash(doc.said)
+        said, dated = (Counter(each) for each in tokens([doc.said, doc.dated]))
         before = self._held.get(doc.ref)
         if before is not None and before.hash == digest:
-            before.doc, before.dated = doc, Counter(tokens(doc.dated))
+            before.doc, before.dated = doc, dated
             return
-        self._held[doc.ref] = _IndexedDoc(
-            doc, digest, Counter(tokens(doc.said)), Counter(tokens(doc.dated))
-        )
+        self._held[doc.ref] = _IndexedDoc(doc, digest, said, dated)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
         with self._lock:

@@ -19,7 +19,7 @@ gate, found = threading.Barrier(8), []
 
 def ask():
     gate.wait()
-    found.append(tokens("the ships of Harbours"))
+    found.extend(tokens(["the ships of Harbours"]))
 
 threads = [threading.Thread(target=ask) for _ in range(8)]
 for each in threads:
@@ -51,4 +51,10 @@ def test_the_first_calls_of_eight_threads_open_one_table():
 )
 def test_words_are_read_in_their_base_form(text, found):
     """In ASCII and in any other text, whatever stands between them; a name of code stays whole."""
-    assert tokens(text) == found
+    assert tokens([text]) == [found]
+
+
+def test_each_of_several_texts_has_its_own_words():
+    """Also one that has none between others, and the same text twice."""
+    assert tokens(["Was it?", "", "ships", "Was it?"]) == [["be", "it"], [], ["ship"], ["be", "it"]]
+    assert tokens([]) == []

@@ -366,7 +366,6 @@ def terms_of(tags: Iterable[str]) -> list[str]:
 
 
 def _words(doc: Doc) -> dict[str, tuple[int, int]]:
-    body = Counter(map(term_of, tokens(doc.said)))
-    dated = Counter(map(term_of, tokens(doc.dated) if doc.dated else ()))
+    body, dated = (Counter(map(term_of, each)) for each in tokens([doc.said, doc.dated]))
     words = {term: (body[term], dated[term]) for term in {**body, **dated}}
     return words | dict.fromkeys(terms_of(doc.tags), (0, 0))

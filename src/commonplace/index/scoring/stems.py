@@ -16,7 +16,7 @@ from commonplace.core.when.dates_in_text import days_named, with_days
 from commonplace.core.word_forms import BASES, base_forms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from commonplace.core.text import Term
 
@@ -35,8 +35,9 @@ class Stem(NamedTuple):
 
 def stems(terms: Iterable[Term]) -> list[Stem]:
     """The distinct stems of a question's terms, in their order; a term may be cut into several."""
-    found = {Stem(token, term.prefix): None for term in terms for token in tokens(term.text)}
-    return list(found)
+    terms = list(terms)
+    cut = zip(terms, tokens([term.text for term in terms]), strict=True)
+    return list(dict.fromkeys(Stem(token, term.prefix) for term, own in cut for token in own))
 
 
 def question_stems(question: str) -> list[Stem]:
@@ -44,14 +45,20 @@ def question_stems(question: str) -> list[Stem]:
     return stems(query_terms(with_days(question)))
 
 
-def tokens(text: str) -> list[str]:
-    """The tokens of any text, in its order."""
+def tokens(texts: Sequence[str]) -> list[list[str]]:
+    """The tokens of each text, in its order."""
+    found: list[list[str]] = [[] for _ in texts]
+    rows = [(row, folded_words(text)) for row, text in enumerate(texts)]
     with _TABLE_LOCK:
         conn = _table()
-        conn.execute("INSERT INTO words (rowid, body) VALUES (1, ?)", (folded_words(text),))
-        found = conn.execute("SELECT term FROM instances ORDER BY offset").fetchall()
-        conn.execute("INSERT INTO words (words) VALUES ('delete-all')")
-    return [row[0] for row in found]
+        conn.execute("BEGIN")
+        try:
+            conn.executemany("INSERT INTO words (rowid, body) VALUES (?, ?)", rows)
+            for row, token in conn.execute("SELECT doc, term FROM instances ORDER BY doc, offset"):
+                found[row].append(token)
+        finally:
+            conn.execute("ROLLBACK")
+    return found
 
 
 def folded_words(text: str) -> str:
