@@ -69,7 +69,8 @@ def without_duplicates(
     judged: set[int] = set()
     least = numbers.RECALL_LEAST if room else limit
     aside = min(limit, least)
-    step, filled = 2 * max(aside, 1), 0
+    # Of short texts the room holds more than the least: one step is to have them all.
+    step, filled = (3 if room else 2) * max(aside, 1), 0
     for one in _read(found, ranking, step=step, above=above):
         if (same := _same(one, kept, policy)) is not None:
             filled -= _size_of(same.doc)
