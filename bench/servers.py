@@ -35,8 +35,6 @@ from commonplace_server.wiring.tokens import open_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from commonplace.core.ports import Encoder
-
 TIMES_BARE, TWO_SHARE, FIRST_MS = 5.0, 1.1, 60.0
 _TOOLSETS = ("memory", "memory-write", "chronicle", "recall")
 _KEPT_S = 1.0
@@ -66,11 +64,12 @@ class _Server(NamedTuple):
 
 
 class _World(NamedTuple):
-    """Two servers of one database, a bare one of the SDK, and the users' tokens."""
+    """Two servers of one database, two bare ones of the SDK, and the users' tokens."""
 
     first: _Server
     second: _Server
     bare: _Server
+    encoding: _Server
     database: psutil.Process
     tokens: list[str]
     sizes: Sizes
@@ -81,7 +80,7 @@ def server_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
     home = Home(scratch / "servers").make()
     with _opened(home, Home(scratch / "second").make(), sizes, Path(f"{scratch}-ps")) as world:
         yield from _first_answers(world)
-        yield from _answers(world, home)
+        yield from _answers(world)
         yield _two_servers(world)
 
 
@@ -106,9 +105,10 @@ def _opened(home: Home, other: Home, sizes: Sizes, folder: Path) -> Iterator[_Wo
         with (
             _serving(home, environment) as first,
             _serving(other, environment, "--shared-only") as second,
-            _bare() as bare,
+            _bare("bench.bare_server") as bare,
+            _bare("bench.encoding_server", str(home.folder)) as encoding,
         ):
-            yield _World(first, second, bare, psutil.Process(database.pid), tokens, sizes)
+            yield _World(first, second, bare, encoding, psutil.Process(database.pid), tokens, sizes)
     finally:
         database.remove()
 
@@ -141,10 +141,11 @@ def _serving(home: Home, environment: dict[str, str], *flags: str) -> Iterator[_
 
 
 @contextmanager
-def _bare() -> Iterator[_Server]:
+def _bare(module: str, *arguments: str) -> Iterator[_Server]:
+    """A server of the SDK alone, on a free port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "bench.bare_server", str(port)]
+    command = [sys.executable, "-m", module, str(port), *arguments]
     with subprocess.Popen(command, cwd=Path(__file__).parents[1]) as server:
         try:
             with closing(_Client(f"http://127.0.0.1:{port}/mcp")) as client:
@@ -242,32 +243,33 @@ def _seconds_of_all(postmaster: psutil.Process) -> float:
     return float(times.children_user + times.children_system) + there
 
 
-def _answers(world: _World, home: Home) -> Iterator[Figure]:
-    """What calls cost beside what the SDK alone costs, and the encoding of the question."""
+def _answers(world: _World) -> Iterator[Figure]:
+    """What calls cost beside what the SDK alone costs, and the encoding of the question.
+
+    What an encoding takes is what it adds to a call of the SDK alone.
+    """
     client, tokens, database = world.first.client, world.tokens, world.database
     questions = make_questions(world.sizes.calls, seed=5)
     # A bare answer of 1.2 kB takes 1.9 ms, one of 7.2 kB 2.1: a recall's 4 kB are not its cost.
     nothing = [_Call("search", {"query": each}) for each in questions]
+    encoded = [_Call("encode", each.arguments) for each in nothing]
     for calls in _calls(questions[: len(tokens)]).values():
         _pace(client, calls, tokens)
     _pace(world.bare.client, nothing)
+    _pace(world.encoding.client, encoded)
     took: dict[str, list[tuple[float, float]]] = {}
     floors: list[float] = []
     encodings: list[float] = []
     part = world.sizes.calls // _TURNS
-    with home.opened() as app:
-        encoder = app.encoder.get()
-        assert encoder is not None
-        for begin in range(0, part * _TURNS, part):
-            some = slice(begin, begin + part)
-            bare = partial(_pace, world.bare.client, nothing)
-            floors.append(_Clock(database, world.bare).take(bare)[0] / len(nothing))
-            encodings.append(_encoded_ms(encoder, questions[some]))
-            for name, calls in _calls(questions[some]).items():
-                served, asked = _Clock(database, world.first).take(
-                    partial(_pace, client, calls, tokens)
-                )
-                took.setdefault(name, []).append((served / part, asked / part))
+    for begin in range(0, part * _TURNS, part):
+        some = slice(begin, begin + part)
+        floors.append(_bare_ms(world, world.bare, nothing))
+        encodings.append(_bare_ms(world, world.encoding, encoded) - floors[-1])
+        for name, calls in _calls(questions[some]).items():
+            served, asked = _Clock(database, world.first).take(
+                partial(_pace, client, calls, tokens)
+            )
+            took.setdefault(name, []).append((served / part, asked / part))
     floor = Spread.of(floors)
     for name, each in took.items():
         encoding = statistics.median(encodings) if name in _ENCODED else 0.0
@@ -283,12 +285,10 @@ def _answers(world: _World, home: Home) -> Iterator[Figure]:
         )
 
 
-def _encoded_ms(encoder: Encoder, questions: Sequence[str]) -> float:
-    began = time.process_time()
-    for each in questions:
-        encoder.encode_query(each)
-        time.sleep(_REST_S)
-    return (time.process_time() - began) * 1000 / len(questions)
+def _bare_ms(world: _World, server: _Server, calls: Sequence[_Call]) -> float:
+    """What one of these calls takes of a bare server."""
+    clock = _Clock(world.database, server)
+    return clock.take(partial(_pace, server.client, calls))[0] / len(calls)
 
 
 def _pace(client: _Client, calls: Sequence[_Call], tokens: Sequence[str] = ("",)) -> None:
