@@ -29,6 +29,14 @@ for each in threads:
 print(len(opened), set(map(tuple, found)))
 """
 
+WRITING_NOTHING = """
+import resource
+from commonplace.index.scoring.stems import tokens
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+print(len(tokens([" ".join(f"w{number}" for number in range(100_000))])[0]))
+"""
+
 
 def test_the_first_calls_of_eight_threads_open_one_table():
     """The filing thread and a search begin together in a process that just started."""
@@ -52,6 +60,14 @@ def test_the_first_calls_of_eight_threads_open_one_table():
 def test_words_are_read_in_their_base_form(text, found):
     """In ASCII and in any other text, whatever stands between them; a name of code stays whole."""
     assert tokens([text]) == [found]
+
+
+def test_the_words_of_a_long_text_lie_in_no_file():
+    """A process that may write none sorts them all the same."""
+    made = subprocess.run(
+        [sys.executable, "-c", WRITING_NOTHING], stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert made.stdout == "100000\n"
 
 
 def test_each_of_several_texts_has_its_own_words():

@@ -16,7 +16,7 @@ from commonplace.core.when.dates_in_text import days_named, with_days
 from commonplace.core.word_forms import BASES, base_forms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from commonplace.core.text import Term
 
@@ -33,9 +33,8 @@ class Stem(NamedTuple):
     prefix: bool = False
 
 
-def stems(terms: Iterable[Term]) -> list[Stem]:
+def stems(terms: Sequence[Term]) -> list[Stem]:
     """The distinct stems of a question's terms, in their order; a term may be cut into several."""
-    terms = list(terms)
     cut = zip(terms, tokens([term.text for term in terms]), strict=True)
     return list(dict.fromkeys(Stem(token, term.prefix) for term, own in cut for token in own))
 
@@ -48,16 +47,16 @@ def question_stems(question: str) -> list[Stem]:
 def tokens(texts: Sequence[str]) -> list[list[str]]:
     """The tokens of each text, in its order."""
     found: list[list[str]] = [[] for _ in texts]
-    rows = [(row, folded_words(text)) for row, text in enumerate(texts)]
     with _TABLE_LOCK:
         conn = _table()
         conn.execute("BEGIN")
         try:
+            rows = enumerate(map(folded_words, texts))
             conn.executemany("INSERT INTO words (rowid, body) VALUES (?, ?)", rows)
             for row, token in conn.execute("SELECT doc, term FROM instances ORDER BY doc, offset"):
                 found[row].append(token)
         finally:
-            conn.execute("ROLLBACK")
+            conn.rollback()
     return found
 
 
@@ -80,6 +79,7 @@ def folded_words(text: str) -> str:
 def _table() -> sqlite3.Connection:
     # Asked for while `_TABLE_LOCK` is held: `cache` lets two threads make one each, one lost.
     conn = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+    conn.execute("PRAGMA temp_store = MEMORY")  # else a long text is sorted in a file
     conn.execute(
         "CREATE VIRTUAL TABLE words USING fts5"
         " (body, content = '', tokenize = 'porter unicode61 remove_diacritics 2')"
