@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -322,6 +324,41 @@ def test_two_processes_do_not_pay_twice(world):
     hours = [x for x in world.fake.asked if "one hour" in x.instructions]
     assert hours == []
     assert world.rollup("hour").content == "[10:00-11:00] The heron was counted at the harbour."
+
+
+@pytest.mark.parametrize("fails", [True, False], ids=["no answer", "no summary"])
+def test_a_process_that_stood_still_ends_no_claim_but_its_own(world, fails):
+    """Another has taken the summary by then: a third does not pay for it as well."""
+    world.add()
+    world.rollups.catch_up()
+    taken, over, others = threading.Event(), threading.Event(), []
+
+    class Other(ScriptedLanguage):
+        def complete(self, question):
+            taken.set()
+            assert over.wait(PATIENCE_S)
+            return super().complete(question)
+
+    class Still(ScriptedLanguage):
+        def complete(self, question):
+            if others:
+                return super().complete(question)
+            world.clock.advance(CLAIM.total_seconds())
+            other = world.model_texts(small=Other("The heron was counted at the harbour."))
+            others.append(pool.submit(other.run, most=1))
+            assert taken.wait(PATIENCE_S)
+            if fails:
+                raise Unavailable("The model did not answer.", hint="Ask later.")
+            return super().complete(question)
+
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            world.model_texts(small=Still("PWNED")).run(most=1)
+            world.model_texts().run(most=1)
+        finally:
+            over.set()
+        assert others[0].result().done == 1
+    assert [x for x in world.fake.asked if "one hour" in x.instructions] == []
 
 
 def test_private_text_stays_on_this_machine(world):

@@ -318,14 +318,16 @@ UPDATE cp_rollups SET claimed_until = %(until)s
 WHERE user_id = %(owner)s AND seq = %(seq)s AND claimed_until <= %(now)s;
 
 -- name: unclaim
--- Let it go.
-UPDATE cp_rollups SET claimed_until = '' WHERE user_id = %(owner)s AND seq = %(seq)s;
+-- Let it go, unless another took it when this claim had run out.
+UPDATE cp_rollups SET claimed_until = ''
+WHERE user_id = %(owner)s AND seq = %(seq)s AND claimed_until = %(until)s;
 
 -- name: note_failure
 -- One more failed try of a summariser.
 UPDATE cp_rollups
 SET attempts = CASE WHEN tried = %(generator)s THEN attempts + 1 ELSE 1 END,
-    tried = %(generator)s, claimed_until = ''
+    tried = %(generator)s,
+    claimed_until = CASE WHEN claimed_until = %(until)s THEN '' ELSE claimed_until END
 WHERE user_id = %(owner)s AND seq = %(seq)s AND input_hash = %(input_hash)s;
 
 -- name: set_text

@@ -230,7 +230,7 @@ class ModelTexts:
         if gathered is None:
             return
         found, material = gathered.found, gathered.material
-        if not summariser.takes(material) or not self._claim(entry):
+        if not summariser.takes(material) or not (until := self._claim(entry)):
             return
         began = self._monotonic()
         failure, summary = "", Summary(text="", generator=summariser.generator)
@@ -238,18 +238,18 @@ class ModelTexts:
         try:
             with screening(self._journal.screen.shown):
                 summary = summariser.summarise(material)
-            done = self._commit(entry, gathered, summary)
+            done = self._commit(entry, gathered, summary, until)
         except (Unavailable, Denied) as exc:
             failure, result.stopped = "no answer", exc.summary
-            self._unclaim(entry)
+            self._unclaim(entry, until)
         except Invalid as exc:
             failure = "no summary"
             result.failed += 1
             summary = exc.spent if isinstance(exc, NoSummary) else summary
-            if self._note_failure(entry, gathered.token, summary) >= MOST_FAILURES:
+            if self._note_failure(entry, gathered.token, summary, until) >= MOST_FAILURES:
                 result.poisoned.append(found.key)
         except BaseException:
-            self._unclaim(entry)
+            self._unclaim(entry, until)
             raise
         took = self._monotonic() - began
         self._rollups.log(found, summary, took_s=took, done=done, failure=failure)
@@ -313,25 +313,31 @@ class ModelTexts:
         points = parse_points(facts[4])
         return PeriodBefore(material=material, points=points) if figures.entries else None
 
-    def _claim(self, entry: TimelineEntry) -> bool:
+    def _claim(self, entry: TimelineEntry) -> str:
+        """Until when the rollup is ours, by which it is let go; empty where it is another's."""
         now = self._journal.clock()
-        asked = {"seq": entry.seq, "now": render_time(now), "until": render_time(now + CLAIM)}
+        until = render_time(now + CLAIM)
+        asked = {"seq": entry.seq, "now": render_time(now), "until": until}
         with self._journal.database.writing() as conn:
-            return conn.run("claim", asked).rowcount == 1
+            return until if conn.run("claim", asked).rowcount == 1 else ""
 
-    def _unclaim(self, entry: TimelineEntry) -> None:
+    def _unclaim(self, entry: TimelineEntry, until: str) -> None:
         with self._journal.database.writing() as conn:
-            conn.run("unclaim", {"seq": entry.seq})
+            conn.run("unclaim", {"seq": entry.seq, "until": until})
 
-    def _note_failure(self, entry: TimelineEntry, token: bytes, summary: Summary) -> int:
+    def _note_failure(
+        self, entry: TimelineEntry, token: bytes, summary: Summary, until: str
+    ) -> int:
         """Count a failure of this material; how many there are now."""
-        asked = {"seq": entry.seq, "generator": summary.generator, "input_hash": token}
+        asked = {"seq": entry.seq, "generator": summary.generator, "until": until}
         with self._journal.database.writing() as conn:
-            conn.run("note_failure", asked)
+            conn.run("note_failure", {**asked, "input_hash": token})
             facts = conn.run("rollup_facts", {"seq": entry.seq}).fetchone()
         return 0 if facts is None else int(facts[5])
 
-    def _commit(self, entry: TimelineEntry, gathered: _Gathered, summary: Summary) -> bool:
+    def _commit(
+        self, entry: TimelineEntry, gathered: _Gathered, summary: Summary, until: str
+    ) -> bool:
         """Store a text; False where the rollup is made from something else by now.
 
         So it is where the period before it says something else, of which the text may tell.
@@ -352,7 +358,7 @@ class ModelTexts:
         }
         with journal.database.writing() as conn:
             if self._before(conn, found.span, entry) != gathered.material.before:
-                conn.run("unclaim", {"seq": entry.seq})
+                conn.run("unclaim", {"seq": entry.seq, "until": until})
                 return False
             if not conn.run("set_text", text).rowcount:
                 return False

@@ -275,14 +275,15 @@ WHERE r.generator LIKE 'extractive %' AND e.status = 'active' AND e.content <> '
 UPDATE rollups SET claimed_until = :until WHERE seq = :seq AND claimed_until <= :now;
 
 -- name: unclaim
--- Let it go.
-UPDATE rollups SET claimed_until = '' WHERE seq = :seq;
+-- Let it go, unless another took it when this claim had run out.
+UPDATE rollups SET claimed_until = '' WHERE seq = :seq AND claimed_until = :until;
 
 -- name: note_failure
 -- One more failed try of a summariser.
 UPDATE rollups
 SET attempts = CASE WHEN tried = :generator THEN attempts + 1 ELSE 1 END,
-    tried = :generator, claimed_until = ''
+    tried = :generator,
+    claimed_until = CASE WHEN claimed_until = :until THEN '' ELSE claimed_until END
 WHERE seq = :seq AND input_hash = :input_hash;
 
 -- name: set_text
