@@ -545,7 +545,7 @@ class FollowsChains(Protocol):
         """Each (former, successor) on the way from some refs to the newest entry of their chains.
 
         Those of older successors come first: of two that took one place the later one counts. A
-        circle is given once. before: none written from then on. Raises: Unavailable.
+        circle is given once. before: successors of then or later are left out. Raises: Unavailable.
         """
         ...
 
