@@ -49,6 +49,7 @@ def made():
             ),
             at_us=np.array([doc.at.timestamp() * 1e6 for doc in docs], dtype=np.int64),
             timed=column("timed", False, np.bool_),
+            lengths=np.array([len(doc.text.split()) for doc in docs], dtype=np.int64),
             author=np.array(
                 [authors.index(row["author"]) if "author" in row else -1 for row in figures],
                 dtype=np.int64,

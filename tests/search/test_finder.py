@@ -12,7 +12,7 @@ from tests.patience import PATIENCE_S
 from tests.sampled import sampled
 
 from commonplace.core.errors import Invalid, Unavailable
-from commonplace.core.values import Filter, Interval
+from commonplace.core.values import Filter, Interval, superseding_tag
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, SearchQuestion
@@ -63,6 +63,41 @@ def test_questions_of_many_users_are_encoded_by_the_same_threads(search):
     names = [x.name for x in threading.enumerate() if x.name.startswith("query_")]
     assert names
     assert len(names) == len({*names})
+
+
+class AsksOnce:
+    """Whom a finder asks about refs; fails where it is asked about one again."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, refs):
+        assert {*self.asked}.isdisjoint(refs)
+        self.asked += refs
+        return {}
+
+    above = __call__
+
+
+def test_of_each_entry_a_question_asks_once(search):
+    """What it went into, and what replaced it: also where what holds now is put before others."""
+    docs = [a_doc("n:1", "harbour light"), a_doc("n:2", "harbour wall"), a_doc("n:3", "harbour")]
+    later = a_doc("n:4", "harbour lamp", minutes=1, tags=(superseding_tag("n:1"),))
+    mine = search([*docs, later])
+    lineage, replaced = AsksOnce(), AsksOnce()
+    finder = Finder(
+        index=mine.index,
+        encoder=mine.slot,
+        filing=mine.filing,
+        lineage=lineage,
+        replaced=replaced,
+    )
+    question = SearchQuestion(
+        text="harbour light", where=Filter(), limit=4, floor=0.0, policy=policy.PRIVATE
+    )
+    hits = finder.find(question).hits
+    assert [hit.doc.ref for hit in hits if hit.replaces] == ["n:4"]
+    assert {*lineage.asked} >= {hit.doc.ref for hit in hits} <= {*replaced.asked, "n:1"}
 
 
 @cases("text", ["", " ", "\n\t", "\u3000"])

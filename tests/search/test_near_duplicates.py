@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec.structs import replace
+from tests.cases import cases
 from tests.search.conftest import one
 
 from commonplace.search.near_duplicates import without_duplicates
@@ -11,6 +13,7 @@ from commonplace.search.query_features import QueryFeatures
 from commonplace.search.rank import rank
 
 EVEN = Policy(meaning=0.5, words=0.5, clear=0.0)
+DIVERSE = replace(EVEN, diverse=0.5)
 TEN = "one two three four five six seven eight nine ten"
 
 
@@ -91,9 +94,42 @@ def test_a_journal_near_the_best_gets_a_place(made):
         one("b:1", "black", words=5.0, journal="b"),
         one("c:1", "white", words=4.0, journal="c"),
     ]
-    diverse = Policy(meaning=0.5, words=0.5, clear=0.0, diverse=0.5)
     assert refs(shown(made(*rows), limit=3)) == ["a:1", "a:2", "a:3"]
-    assert refs(shown(made(*rows), limit=3, policy=diverse)) == ["a:1", "a:2", "b:1"]
+    assert refs(shown(made(*rows), limit=3, policy=DIVERSE)) == ["a:1", "a:2", "b:1"]
+
+
+@cases(("words", "most"), [(120, 48), (20, 60)])
+def test_docs_are_read_once_and_as_many_as_are_likely_to_be_shown(made, words, most):
+    """Of long texts the least and as many again, of short ones what the room holds; a few more."""
+    texts = [" ".join(f"w{number}x{i}" for i in range(words)) for number in range(90)]
+    found = made(*[one(x, x, words=99.0 - place) for place, x in enumerate(texts)])
+    reads = []
+    counted = replace(found, read=lambda keys: reads.append(keys) or found.read(keys))
+    ranking = rank(found, floor=0.1, policy=DIVERSE, features=QueryFeatures())
+    hits = without_duplicates(counted, ranking, limit=50, room=3600, policy=DIVERSE)
+    assert 20 <= len(hits) <= 50
+    (read,) = reads
+    assert len(hits) + 20 < len(read) <= most
+
+
+def test_for_how_long_texts_are_taken_changes_no_answer(made):
+    """That they are said to be longer or shorter says how many are read at once, nothing else."""
+    rows = [one(f"a:{i}", f"{TEN} {i // 3 * ' more'}", words=99.0 - i) for i in range(90)]
+    rows += [one("b:1", "black", words=50.0, journal="b")]
+    found = made(*rows)
+    ranking = rank(found, floor=0.1, policy=DIVERSE, features=QueryFeatures())
+    answers = [
+        without_duplicates(
+            replace(found, lengths=np.full(len(rows), length)),
+            ranking,
+            limit=50,
+            room=3600,
+            policy=DIVERSE,
+        )
+        for length in (0, 10, 10**6)
+    ]
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0][0].also
 
 
 def test_a_doc_that_left_meanwhile_is_not_shown(made):

@@ -301,6 +301,7 @@ class Candidates(Struct, frozen=True, kw_only=True, eq=False):
         nearness: (n,) the same with what neighbours lend, NaN likewise.
         at_us: (n,) microseconds since the epoch.
         timed: (n,) whether it names a time.
+        lengths: (n,) words of its text.
         author: (n,) place in `authors`.
         kind: (n,) place in `kinds`.
         scope: (n,) place in `scopes`, -1 for none.
@@ -316,6 +317,7 @@ class Candidates(Struct, frozen=True, kw_only=True, eq=False):
     nearness: Vector
     at_us: Numbers
     timed: Mask
+    lengths: Numbers
     author: Numbers
     authors: tuple[str, ...]
     kind: Numbers

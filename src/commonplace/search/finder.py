@@ -10,7 +10,7 @@ import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from commonplace.search.policy import Policy
     from commonplace.search.query_features import QueryFeatures
     from commonplace.search.rank import Ranking
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+_Ask: TypeAlias = "Callable[[Sequence[_K]], Mapping[_K, _V]]"
 
 _UNWEIGHED = replace(numbers.WEIGHING, side=0)
 """For what is listed by its time: nothing lends another anything, which takes time for many."""
@@ -186,7 +190,10 @@ class Finder:
             notes = (*notes, note)
         scale = numbers.scale_of(identity)
         found = replace(
-            found, similarity=scale.of(found.similarity), nearness=scale.of(found.nearness)
+            found,
+            similarity=scale.of(found.similarity),
+            nearness=scale.of(found.nearness),
+            read=_remembered(found.read),
         )
         across = features.is_foreign and numbers.knows_languages(identity)
         if across:
@@ -234,10 +241,11 @@ class Finder:
             limit=question.limit,
             room=question.room,
             policy=question.policy,
-            above=None if self._lineage is None else self._lineage.above,
+            above=None if self._lineage is None else _remembered(self._lineage.above),
         )
         now, shown = ranking, best(ranking)
         before = question.where.written_before
+        find_gone = _remembered(partial(self.gone_links, before=before))
         newest: dict[str, Doc] = {}
         gone: dict[str, ChainLink] = {}
         former: dict[str, Hit] = {}
@@ -249,7 +257,7 @@ class Finder:
                 ahead = now.rows[: question.limit * numbers.DEMOTED_AT_ONCE**turn].tolist()
                 rows |= _rows_by_ref(found, ahead, {*newest, *gone})
             taken = newest_of(self._index, [*rows], before=before)
-            lost = self.gone_links([ref for ref in rows if ref not in taken], before=before)
+            lost = find_gone([ref for ref in rows if ref not in taken])
             if not any(ref in taken or ref in lost for ref in fresh):
                 break
             newest |= taken
@@ -257,13 +265,12 @@ class Finder:
             for ref, x in fresh.items():
                 if ref in taken:
                     former[ref] = _hit(x, found, ranking, question.text)
-            down = [rows[ref] for ref in (*taken, *lost)]
-            now = demoted(now, down, numbers.SUPERSEDED_FACTOR)
+            now = demoted(now, [rows[x] for x in (*taken, *lost)], numbers.SUPERSEDED_FACTOR)
             shown = best(now)
         hits = [_hit(x, found, now, question.text) for x in shown]
         if former:
             hits = _with_holding(hits, former, newest, gone, question)
-        return self._linked(hits, newest, before), now
+        return self._linked(hits, newest, find_gone), now
 
     def _for_now(
         self, hits: tuple[Hit, ...], found: Candidates, ranking: Ranking, question: SearchQuestion
@@ -272,7 +279,8 @@ class Finder:
         others = _next_best(hits, found, ranking, question)
         before = question.where.written_before
         newest = newest_of(self._index, [x.doc.ref for x in others], before=before)
-        return tuple(with_later(hits, self._linked(others, newest, before)))
+        find_gone = partial(self.gone_links, before=before)
+        return tuple(with_later(hits, self._linked(others, newest, find_gone)))
 
     def gone_links(
         self, refs: Sequence[str], *, before: datetime | None = None
@@ -291,7 +299,7 @@ class Finder:
         return {ref: link for ref, link in links.items() if link.at and link.at < before}
 
     def _linked(
-        self, hits: Sequence[Hit], newest: Mapping[str, Doc], before: datetime | None
+        self, hits: Sequence[Hit], newest: Mapping[str, Doc], find_gone: _Ask[str, ChainLink]
     ) -> tuple[Hit, ...]:
         """Each hit with the entry whose place it took, and with the one that holds in its own.
 
@@ -300,7 +308,7 @@ class Finder:
         hidden = self._hidden()
         hits = [hit for hit in hits if hit.doc.ref not in hidden] if hidden else hits
         alone = [hit.doc.ref for hit in hits if hit.doc.ref not in newest]
-        gone = self.gone_links(alone, before=before)
+        gone = find_gone(alone)
         former = [hit.doc.supersedes for hit in hits]
         dates = dates_of(self._index, [ref for ref in former if ref])
         return tuple(
@@ -358,7 +366,8 @@ class Finder:
         refs = [hit.doc.ref for hit in hits]
         newest = newest_of(self._index, refs, before=where.written_before)
         notes = (*notes, *dict.fromkeys(found.missed))
-        return Found(hits=self._linked(hits, newest, where.written_before), notes=notes)
+        find_gone = partial(self.gone_links, before=where.written_before)
+        return Found(hits=self._linked(hits, newest, find_gone), notes=notes)
 
     def _encoding(self, ready: Encoder | None, text: str) -> Future[_Encoded]:
         """Encode the question while journals and words are looked up, or right now.
@@ -378,6 +387,22 @@ def _pool() -> ThreadPoolExecutor:
     if hasattr(os, "register_at_fork"):  # a fork has none of its threads
         os.register_at_fork(after_in_child=_pool.cache_clear)
     return ThreadPoolExecutor(max_workers=32, thread_name_prefix="query")
+
+
+def _remembered(ask: _Ask[_K, _V]) -> _Ask[_K, _V]:
+    """Asks about each key once, while one question is answered.
+
+    ask: Gives what there is of some keys; one of which there is nothing is missing.
+    """
+    known: dict[_K, _V | None] = {}
+
+    def of(keys: Sequence[_K]) -> Mapping[_K, _V]:
+        if asked := [key for key in keys if key not in known]:
+            found = ask(asked)
+            known.update({key: found.get(key) for key in asked})
+        return {key: it for key in keys if (it := known[key]) is not None}
+
+    return of
 
 
 class _OverviewQuestions:

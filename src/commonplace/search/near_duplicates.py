@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 Above: TypeAlias = "Callable[[Sequence[str]], Mapping[str, frozenset[str]]]"
 
-# Of a date or a version the order of its parts counts.
-_WORD = re.compile(r"\w*\d(?:[.,:/-]?\w)*|\w+")
+# Of a date or a version the order of its parts counts. No character is read twice.
+_WORD = re.compile(r"[^\W\d]++(?:\d(?:[.,:/-]?\w)*+)?|\d(?:[.,:/-]?\w)*+")
+# As long as a word is on the mean, with what stands behind it.
+_WORD_LENGTH = 6
 
 
 class Shown(Struct):
@@ -69,9 +71,11 @@ def without_duplicates(
     judged: set[int] = set()
     least = numbers.RECALL_LEAST if room else limit
     aside = min(limit, least)
-    # Of short texts the room holds more than the least: one step is to have them all.
-    step, filled = (3 if room else 2) * max(aside, 1), 0
-    for one in _read(found, ranking, step=step, above=above):
+    about = _about(found, ranking, limit=limit, least=least, room=room)
+    about += aside if policy.diverse else 1
+    filled = 0
+    # An eighth and two more, since some say the same.
+    for one in _read(found, ranking, step=about + about // 8 + 2, above=above):
         if (same := _same(one, kept, policy)) is not None:
             filled -= _size_of(same.doc)
             same.also.append(_fold(one, same, policy))
@@ -95,10 +99,19 @@ def without_duplicates(
     others = ranking._replace(rows=np.array(written, dtype=ranking.rows.dtype))
     passed += [
         one
-        for one in _read(found, others, step=step, above=above)
+        for one in _read(found, others, step=aside, above=above)
         if _same(one, kept, policy) is None
     ]
     return _diverse(kept, passed, ranking, policy)
+
+
+def _about(found: Candidates, ranking: Ranking, *, limit: int, least: int, room: int) -> int:
+    """How many hits are likely to be shown, by how long they are."""
+    if not room or least >= limit:
+        return max(limit, 1)
+    best = found.lengths[ranking.rows[:limit]] * _WORD_LENGTH
+    filled = np.cumsum(np.minimum(best, numbers.SHOWN_LENGTH) + numbers.SHOWN_AROUND)
+    return max(least, int(np.searchsorted(filled, room)) + 1)
 
 
 def _fold(one: Shown, same: Shown, policy: Policy) -> str:
@@ -135,14 +148,16 @@ def _without_lower(
 def _read(
     found: Candidates, ranking: Ranking, *, step: int, above: Above | None
 ) -> Iterator[Shown]:
-    """The docs in their order; a step of them is read at a time, their words one by one."""
-    for start in range(0, len(ranking.rows), step):
-        docs = found.docs_at(ranking.rows[start : start + step].tolist())
+    """The docs in their order: a step of them, then each time as many again; words one by one."""
+    start, end = 0, max(step, 1)
+    while start < len(ranking.rows):
+        docs = found.docs_at(ranking.rows[start:end].tolist())
         went_into = above([x.ref for x in docs.values()]) if above else {}
         for row, doc in docs.items():
             bag = frozenset(_WORD.findall(doc.text.casefold()))
             related = went_into.get(doc.ref, frozenset()).union(doc.covers)
             yield Shown(doc, row, bag, row, related)
+        start, end = end, 2 * end
 
 
 def _same(one: Shown, kept: list[Shown], policy: Policy) -> Shown | None:
@@ -150,7 +165,7 @@ def _same(one: Shown, kept: list[Shown], policy: Policy) -> Shown | None:
     share, size = policy.duplicate, len(bag)
     least = share * size
     for other in kept:
-        if ref in other.related or other.doc.ref in related:
+        if (related or other.related) and (ref in other.related or other.doc.ref in related):
             return other
         # Entries without a word (emoji alone) are never taken for each other.
         others = len(other.bag)

@@ -163,6 +163,7 @@ def _merged(
         nearness=column("nearness"),
         at_us=column("at_us"),
         timed=column("timed"),
+        lengths=column("lengths"),
         author=np.concatenate([_renumbered(x.author, x.authors, authors) for x in parts])[order],
         authors=authors,
         kind=np.concatenate([_renumbered(x.kind, x.kinds, kinds) for x in parts])[order],

@@ -160,6 +160,7 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
         nearness=nearness,
         at_us=table.at_us[places],
         timed=table.timed[places],
+        lengths=table.lengths[places],
         author=author,
         authors=names,
         kind=kind,

@@ -41,8 +41,7 @@ _COLUMNS = (
     *("id", "ref", "facet", "at_us", "stamp", "tags", "text", "session", "dated", "covers"),
     *("written_us", "turn", "blank", "text_hash", "length", "timed", "sum"),
 )
-_NAMED = {"id", "facet", "session", "sum"}
-_SUMMED_NAMES = [x for x in _COLUMNS if x not in _NAMED]
+_SUMMED_NAMES = [x for x in _COLUMNS if x not in {"id", "facet", "session", "sum"}]
 _SUMMED = itemgetter(*_SUMMED_NAMES)
 _SUMMED_OF_ROW = itemgetter(*map(_COLUMNS.index, _SUMMED_NAMES))
 _SESSION = _COLUMNS.index("session")
