@@ -93,6 +93,41 @@ def test_wrong_roles_are_refused(env):
     assert (owner.exit_code, "commonplace_worker" in owner.stderr) == (1, True)
     missing = memory({**env, "COMMONPLACE_DATABASE_ADMIN_URL": ""}, "migrate")
     assert (missing.exit_code, "COMMONPLACE_DATABASE_ADMIN_URL" in missing.stderr) == (2, True)
+    missing = memory({**env, "COMMONPLACE_DATABASE_WORKER_URL": ""}, "worker", "--once")
+    assert (missing.exit_code, "COMMONPLACE_DATABASE_WORKER_URL" in missing.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("mysql://ann:hunter2@h/x", "mysql://ann@h/x"),
+        ("postgresql://ann:hun/ter2@h/x", "postgresql://ann@h/x"),
+        ("host=h password='hunter2' x", "host=h password=…"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("url", ["memory", "list", "todo"]),
+        ("url", ["tokens", "list"]),
+        ("url", ["serve"]),
+        ("url", ["doctor"]),
+        ("worker_url", ["memory", "worker", "--once"]),
+        ("worker_url", ["doctor"]),
+        ("admin_url", ["memory", "migrate"]),
+        ("admin_url", ["memory", "migrate", "--check"]),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_named_where_it_was_set(
+    tmp_path, name, words, address, shown
+):
+    """The setting, its variable, and the value without its password."""
+    variable = f"COMMONPLACE_DATABASE_{name.upper()}"
+    done = run(*words, env={"COMMONPLACE_HOME": str(tmp_path), variable: address})
+    said = done.stdout + done.stderr
+    assert done.exit_code != 0
+    assert f"setting database.{name} from environment {variable} is '{shown}'" in said
+    assert "ter2" not in said
 
 
 def findings(env):

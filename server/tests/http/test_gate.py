@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -21,6 +22,8 @@ from commonplace_server.http.gate import Authenticator, Gate, Offer
 from commonplace_server.http.limits import Limits, RateLimiter
 from commonplace_server.http.metrics import Metrics
 from commonplace_server.http.readiness import Readiness
+from commonplace_server.postgres.database import Postgres
+from commonplace_server.state.tokens import TokenDatabase
 from commonplace_server.tokens import TokenFile
 from commonplace_testing import FrozenClock, ReadySlot
 
@@ -34,9 +37,11 @@ ADDRESS = "http://127.0.0.1:8765"
 class World:
     """A gate before something that only notes who came in."""
 
-    def __init__(self, folder, *, names=LOCAL, offer=OFFER, limits=None, has_pages=True):
+    def __init__(
+        self, folder, *, names=LOCAL, offer=OFFER, limits=None, has_pages=True, tokens=None
+    ):
         self.clock = FrozenClock(NOW)
-        self.tokens = TokenFile(folder, clock=self.clock)
+        self.tokens = tokens or TokenFile(folder, clock=self.clock)
         self.limits = limits or Limits()
         self.came = []
         self.bodies = []
@@ -572,8 +577,31 @@ def test_damaged_tokens_let_nobody_in(world, tmp_path):
     """Least of all without one; and it can be told why."""
     assert world.authenticator.find_problem() == ""
     (tmp_path / "tokens.json").write_text("{")
-    assert world.ask().status_code == 503
+    refused = world.ask(path="/api/v1/tools/recall")
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert refused.json() == {
+        "code": "unavailable",
+        "message": "The file of tokens cannot be read. It is damaged.",
+        "hint": "Move it away, and create the tokens again.",
+    }
     assert "tokens.json cannot be read" in world.authenticator.find_problem()
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/api/v1/tools/recall", "/metrics"])
+def test_while_the_database_is_away_each_door_says_so(tmp_path, path):
+    """In the words of a call that was let in before, without its place."""
+    with closing(Postgres("postgresql://app@127.0.0.1:1/m", check=lambda *_: None)) as away:
+        world = World(tmp_path, tokens=TokenDatabase(away, clock=FrozenClock(NOW)))
+        shown = {"authorization": f"Bearer cp_12345678_{'x' * 43}"}
+        refused = world.ask(path=path, headers=shown)
+    said = refused.json()
+    facts = said if path.startswith("/api") else said["error"]["data"]
+    assert refused.status_code == 503
+    assert facts == {
+        "code": "unavailable",
+        "message": "The database m does not answer.",
+        "hint": "Check that it runs, then try again.",
+    }
 
 
 @pytest.mark.parametrize(

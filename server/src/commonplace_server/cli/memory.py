@@ -57,6 +57,7 @@ def worker(once: bool, rebuild: bool, as_json: bool) -> None:
     Where COMMONPLACE_DATABASE_URL is set too, it also deletes what is old or has expired. Runs
     until it is asked to end. Several may run at once; if one dies, the others take over its work.
     """
+    from commonplace_server.wiring.addresses import address_in
     from commonplace_server.wiring.memories import open_worker
     from commonplace_server.wiring.nearest import updating_nearest
 
@@ -71,7 +72,9 @@ def worker(once: bool, rebuild: bool, as_json: bool) -> None:
                 filed = working.run_once(progress=progress)
             show(Answer(text=f"Filed {filed}.", facts={"filed": filed}), as_json)
             return
-        with _until_ended() as stop, updating_nearest(settings().database.admin_url):
+        is_owner = settings().database.admin_url is not None
+        owner = address_in(settings(), "admin_url") if is_owner else None
+        with _until_ended() as stop, updating_nearest(owner):
             working.run(stop)
 
 

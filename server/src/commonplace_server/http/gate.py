@@ -400,13 +400,8 @@ class Gate:
         except Refusal as exc:
             refusal = exc
         except CommonplaceError as exc:
-            refusal = Refusal(
-                503,
-                exc.code,
-                "The server's tokens cannot be read.",
-                "Try again in a moment.",
-                Retry_After="1",
-            )
+            # Who asks cannot be found out: what is away is said as calls of tools say it.
+            refusal = Refusal(503, exc.code, exc.message, exc.hint, Retry_After="1")
         except RateLimitExceeded as exc:
             self._metrics.count_refusal(exc.limit)
             refusal = Refusal(

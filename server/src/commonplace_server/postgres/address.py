@@ -5,6 +5,8 @@ Never shows a password, nor a part of one.
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -12,6 +14,10 @@ from commonplace.core.errors import Invalid
 
 PROBE_S = 2
 """The shortest that libpq waits for a connection, in seconds."""
+
+_SECRET_PAIR = re.compile(r"(pass\w*(?:=|%3d|\s)\s*).*", re.IGNORECASE | re.DOTALL)
+_BEFORE_HOST = re.compile(r":(?!//).*(?=@)", re.DOTALL)
+_BEHIND_COLON = re.compile(r":(?!//)(?!\d{1,5}(?:[/?,]|$)).+", re.DOTALL)
 
 # A connection's own limits, unless the address has others.
 _CONNECTING = {
@@ -50,6 +56,16 @@ def parse_address(url: str) -> tuple[str, str, str]:
     several = {"connect_timeout": str(PROBE_S)} if "," in host else {}
     conninfo = make_conninfo("", **{**_CONNECTING, **several, **given})
     return conninfo, f"The database{called}", host
+
+
+def without_password(url: str) -> str:
+    """An address as it may be shown where libpq does not take it, so that nobody can parse it.
+
+    What stands where a password may stand is left out: from the first colon after the scheme to the
+    last @, or to the end where a port does not follow; and all behind a word such as `password=`.
+    """
+    shown = _BEFORE_HOST.sub("", _SECRET_PAIR.sub(r"\1…", url))
+    return _BEHIND_COLON.sub(":…", shown)
 
 
 def _is_torn(url: str) -> bool:

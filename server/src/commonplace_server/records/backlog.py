@@ -138,7 +138,7 @@ def refuse_other_role(conn: Connection) -> None:
     row = conn.execute(query("is_worker")).fetchone()
     if row is None or not row[0]:
         raise Denied(
-            "This database role is not the worker's, so it would see nothing to file.",
+            f"The role {conn.info.user} is not the worker's, so it would see nothing to file.",
             hint="Connect as commonplace_worker, which `commonplace memory migrate` makes.",
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from commonplace.app import Apps
 from commonplace.app.owner_context import SearchStack
@@ -42,6 +42,7 @@ from commonplace_server.store.notebook import NotebookPostgres
 from commonplace_server.store.timeline import TimelinePostgres
 from commonplace_server.store.transcripts import TranscriptDocs, TranscriptsPostgres
 from commonplace_server.wiring import journals
+from commonplace_server.wiring.addresses import address_in
 from commonplace_server.wiring.schema import check_database, check_worker
 from commonplace_server.wiring.servers import (
     OF_WORKERS,
@@ -91,14 +92,15 @@ class PostgresMemories:
     """Every user's memory in one database, opened when it is first used. Close it at the end."""
 
     def __init__(self, shared: ProcessContext) -> None:
-        url = shared.settings.database.url
-        assert url is not None
         serve = shared.settings.serve
         # Commands on the machine are not held to it: who calls them sets the quota.
         quota = Quota(serve.most_entries, serve.most_bytes)
         is_held = shared.serves_owners and any(quota)
         self._database = Postgres(
-            url, check=check_database, quota=quota if is_held else None, refuse=PROCESS.refuse
+            address_in(shared.settings, "url"),
+            check=check_database,
+            quota=quota if is_held else None,
+            refuse=PROCESS.refuse,
         )
         self._index = index.PostgresIndex(self._database)
         self._shared = shared
@@ -291,8 +293,7 @@ def others_of(
 @contextmanager
 def open_backlog(settings: Settings) -> Iterator[MemoryBacklog]:
     """What waits for the worker of the database, asked as its role. Raises: Invalid."""
-    assert settings.database.worker_url is not None
-    database = Postgres(settings.database.worker_url, check=check_worker, most=1)
+    database = Postgres(address_in(settings, "worker_url"), check=check_worker, most=1)
     try:
         yield MemoryBacklog(database)
     finally:
@@ -308,14 +309,13 @@ def open_worker(
     apps: Those of the server it is part of; else it opens its own, where the users' role is named.
     """
     settings = shared.settings
-    url = settings.database.worker_url or settings.database.url
-    if url is None:
+    if settings.database.worker_url is None:
         raise Invalid(
-            "No database is named: memories that are files need no worker.",
-            hint="Set COMMONPLACE_DATABASE_WORKER_URL.",
+            "The worker's address of the database is not named; memories in files need no worker.",
+            hint="Set COMMONPLACE_DATABASE_WORKER_URL: `memory migrate` makes commonplace_worker.",
         )
     with ExitStack() as opened:
-        database = Postgres(url, check=check_worker)
+        database = Postgres(address_in(settings, "worker_url"), check=check_worker)
         opened.callback(database.close)
         announce_settings(settings, Servers(database), OF_WORKERS)
         yield MemoryWorker(
@@ -357,24 +357,25 @@ def _rounds_in(
 def find_problems(settings: Settings) -> Iterator[Problem | str]:
     """What is wrong with the database that the settings name, and what is worth knowing."""
     if settings.database.url is not None:
-        yield from _check_role(settings.database.url, check_database, _describe_answering)
+        yield from _check_role(settings, "url", check_database, _describe_answering)
         # What is wrong with the database was said.
         with suppress(CommonplaceError), open_servers(settings) as servers:
             yield from describe_servers(settings, servers)
     if settings.database.worker_url is not None:
         is_alone = settings.database.url is None
         describe = partial(_describe_work, settings) if is_alone else _describe_waiting
-        yield from _check_role(settings.database.worker_url, check_worker, describe)
+        yield from _check_role(settings, "worker_url", check_worker, describe)
 
 
 def _check_role(
-    url: str,
+    settings: Settings,
+    name: Literal["url", "worker_url"],
     check: Callable[[Connection, str], None],
     describe: Callable[[Postgres], Iterable[str | Problem]],
 ) -> Iterator[Problem | str]:
     database = None
     try:
-        database = Postgres(url, check=check)
+        database = Postgres(address_in(settings, name), check=check)
         with database.across():
             pass
         yield from describe(database)

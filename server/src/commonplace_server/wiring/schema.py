@@ -18,6 +18,7 @@ from commonplace_server.records import store as records
 from commonplace_server.records.backlog import refuse_other_role
 from commonplace_server.state import tables as state
 from commonplace_server.store import entries
+from commonplace_server.wiring.addresses import address_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +43,7 @@ def _owner_of_tables(settings: Settings) -> str:
         raise Invalid(
             "The owner of the database is not named.", hint="Set COMMONPLACE_DATABASE_ADMIN_URL."
         )
-    return settings.database.admin_url
+    return address_in(settings, "admin_url")
 
 
 def list_series() -> Mapping[str, Sequence[Migration]]:

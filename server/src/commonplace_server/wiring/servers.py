@@ -22,6 +22,7 @@ from commonplace.journals.table import JOURNALS
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.postgres.migrate import OtherSchema
 from commonplace_server.postgres.servers import OtherSetting, ServedHome, Servers
+from commonplace_server.wiring.addresses import address_in
 from commonplace_server.wiring.schema import check_database
 
 if TYPE_CHECKING:
@@ -55,8 +56,7 @@ _CLOCK_OFF_S = 30.0
 @contextmanager
 def open_servers(settings: Settings) -> Iterator[Servers]:
     """What the servers of the settings' database agree on. Raises: Invalid."""
-    assert settings.database.url is not None
-    database = Postgres(settings.database.url, check=check_database, most=_CONNECTIONS)
+    database = Postgres(address_in(settings, "url"), check=check_database, most=_CONNECTIONS)
     try:
         yield Servers(database)
     finally:

@@ -17,6 +17,7 @@ from commonplace_server.postgres.database import Postgres
 from commonplace_server.state.sign_ins import RecordDatabase
 from commonplace_server.state.tokens import TokenDatabase
 from commonplace_server.tokens import TokenFile
+from commonplace_server.wiring.addresses import address_in
 from commonplace_server.wiring.schema import check_database
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ def open_tokens(settings: Settings) -> Iterator[TokensAndGrants]:
 def open_served_tokens(settings: Settings) -> Iterator[ServedTokens]:
     """The tokens of a server of a database, which may be started while that is away."""
     kept = TokenFile(settings.home, clock=utc_now)
-    assert settings.database.url is not None
     with _open_database(settings) as database:
         tokens = TokenDatabase(database, clock=utc_now)
         move = TokenMove(kept, tokens)
@@ -64,8 +64,7 @@ def open_served_tokens(settings: Settings) -> Iterator[ServedTokens]:
 
 @contextmanager
 def _open_database(settings: Settings) -> Iterator[Postgres]:
-    assert settings.database.url is not None
-    database = Postgres(settings.database.url, check=check_database, most=_CONNECTIONS)
+    database = Postgres(address_in(settings, "url"), check=check_database, most=_CONNECTIONS)
     try:
         yield database
     finally:
