@@ -36,7 +36,7 @@ ROOMS = {
     "src/commonplace/doors/stdio": 1250,
     "src/commonplace/doors/web": 5670,
     "src/commonplace/importers": 2000,
-    "src/commonplace/index": 3409,
+    "src/commonplace/index": 3433,
     "src/commonplace/inference": 3470,
     "src/commonplace/journals": 250,
     "src/commonplace/journals/chronicle": 5660,
