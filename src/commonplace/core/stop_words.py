@@ -89,6 +89,7 @@ _OTHERS = {
             ty w we wam z za ze że żeby""",
     }.items()
 }
+_ANY_OTHER = frozenset[str]().union(*_OTHERS.values())
 
 # What English texts have too, and names of places and people.
 _NO_EVIDENCE = STOP_WORDS | frozenset(
@@ -112,7 +113,7 @@ def stop_words_of(words: Iterable[str]) -> frozenset[str]:
 
 def is_foreign(question: str) -> bool:
     """Whether a question is clearly in another language than English, by its letters or words."""
-    letters = [letter for letter in question if letter.isalpha()]
+    letters = [] if question.isascii() else [letter for letter in question if letter.isalpha()]
     others = sum(letter > _LAST_LATIN for letter in letters)
     return 2 * others > len(letters) or bool(_language_of({*_WORD.findall(question.casefold())}))
 
@@ -123,10 +124,12 @@ def _language_of(said: set[str]) -> str:
     Two are enough where one is in no English text; a letter with a mark counts as one more.
     """
     said = {word for word in said if len(word) > 1 or not word.isascii()}  # "drives C, D and E"
+    english = len(said & STOP_WORDS)
+    if len(said & _ANY_OTHER) <= english:  # of all languages together: most questions end here
+        return ""
     most, sure, language = max(
         (len(own := said & words), len(own - _NO_EVIDENCE), name) for name, words in _OTHERS.items()
     )
     marked = any(not word.isascii() for word in said)
-    found = most + marked
-    is_clear = found >= (_SURE_LEAST if sure else _LEAST) and most > len(said & STOP_WORDS)
+    is_clear = most + marked >= (_SURE_LEAST if sure else _LEAST) and most > english
     return language if is_clear else ""

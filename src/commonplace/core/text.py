@@ -133,10 +133,12 @@ def query_terms(query: str, *, limit: int = 64) -> list[Term]:
     stops: dict[Term, None] = {}
     composed = unicodedata.normalize("NFC", well_formed(query).replace("\0", " "))
     plain = _EMPHASIS.sub(r"\1", composed)
-    words = _ASKED_WORD.findall(_CJK_RUN.sub(lambda run: f" {run.group()} ", plain))
+    if not plain.isascii():
+        plain = _CJK_RUN.sub(lambda run: f" {run.group()} ", plain)
+    words = _ASKED_WORD.findall(plain)
     stop_words = stop_words_of(word.casefold() for word, _ in words)
     for word, star in words:
-        if _CJK_RUN.fullmatch(word):
+        if not word.isascii() and _CJK_RUN.fullmatch(word):
             for pair in _pairs(word):
                 terms[Term(pair, prefix=len(pair) == 1)] = None
             continue
