@@ -127,3 +127,9 @@ def test_a_long_reply_lends_to_the_question_before_it():
     ]
     # The question lends the reply .5 e^(-5/80); the next reply .2, the one after that nothing.
     assert given == [{1: 0.2}, {0: 0.4697, 2: 0.2}]
+
+
+@pytest.mark.parametrize("facets", [[], [2], [2, 1], [-7, 2, 1 << 62], [3]])
+def test_the_docs_of_some_facets_are_told_apart(table, facets):
+    """Of none, one, all, and of some that no doc has, however large their numbers."""
+    assert table.bears(facets).tolist() == [facet in facets for facet in (1, 2, 1, 2, 1)]

@@ -181,7 +181,7 @@ def filtered_docs(tx: OwnerTransaction, cached: CachedDocs, where: Filter) -> Fi
     masks = [*_timed(table, where.interval), *_tagged(tx, table, where)]
     facets = [number for number, facet in cached.facets.items() if _lets_in(where, facet)]
     if len(facets) < len(cached.facets):
-        masks.append(np.isin(table.facets, np.array(facets, dtype=np.int64)))
+        masks.append(table.bears(facets))
     if masks:
         table = table.taken(np.flatnonzero(np.logical_and.reduce(masks)))
     return FilteredDocs(table, span, len(table) == len(cached.table))

@@ -218,10 +218,8 @@ def _postings(occurrences: _Occurrences, asked: int, table: DocTable) -> list[Po
     places = table.places_of(occurrences.docs)
     # A tag is not a word, and what is out of reach is not there.
     inside = np.flatnonzero((places >= 0) & (occurrences.body + occurrences.dated > 0))
-    rows = inside[
-        np.argsort(occurrences.words[inside] * len(table) + places[inside], kind="stable")
-    ]
-    bounds = np.searchsorted(occurrences.words[rows], np.arange(asked + 1)).tolist()
+    rows = inside[(occurrences.words[inside] * len(table) + places[inside]).argsort(kind="stable")]
+    bounds = occurrences.words[rows].searchsorted(np.arange(asked + 1)).tolist()
     places = places[rows]
     body, dated = (
         occurrences.body[rows].astype(np.float32),

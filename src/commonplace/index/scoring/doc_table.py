@@ -14,6 +14,8 @@ from msgspec import Struct
 from commonplace.core.clock import bounds_us
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from commonplace.core.values import Interval, Weighing
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     Figures = NDArray[np.float32]
 
 
+_ABOVE_ALL = 2**63 - 1
 COLUMNS = ("ids", "at_us", "facets", "sessions", "lengths", "timed")
 
 
@@ -80,9 +83,16 @@ class DocTable(Struct, frozen=True, eq=False, dict=True):
         if not len(self.ids):
             return np.full(len(ids), -1, dtype=np.int64)
         ordered, places = self._by_id
-        found = np.searchsorted(ordered, ids)
+        found = ordered.searchsorted(ids)
         found[found == len(ordered)] = 0
         return np.where(ordered[found] == ids, places[found], -1)
+
+    def bears(self, facets: Sequence[int]) -> Mask:
+        """Whether each doc has one of these facets."""
+        # `np.isin` takes five times as long for the docs of a small user.
+        ordered = np.array([*sorted(facets), _ABOVE_ALL], dtype=np.int64)
+        mask: Mask = ordered[ordered.searchsorted(self.facets)] == self.facets
+        return mask
 
     def places_between(self, interval: Interval) -> Ids:
         """The places of the docs whose time lies in an interval."""
@@ -122,6 +132,8 @@ class DocTable(Struct, frozen=True, eq=False, dict=True):
 
     def around(self, places: Ids, reach: int) -> Ids:
         """These places and those up to `reach` before and after each in its session, in order."""
+        if not self.populations[1]:
+            return places
         steps = np.arange(-reach, reach + 1)
         others, is_there = self._stepped(places, steps)
         return np.unique(others[is_there])
@@ -133,7 +145,7 @@ class DocTable(Struct, frozen=True, eq=False, dict=True):
         that lends: a long one lends next to nothing. Source: context kernel of configuration A.
         """
         side = weighing.side
-        if not side:
+        if not side or not self.populations[1]:
             nothing = np.empty((len(places), 0), dtype=np.int64)
             return Lending(nothing, nothing.astype(np.float32))
         steps = np.array([*range(-side, 0), *range(1, side + 1)], dtype=np.int64)

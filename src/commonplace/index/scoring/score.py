@@ -86,8 +86,8 @@ class Cosines(Struct, frozen=True, eq=False):
 
     def of(self, ids: Ids) -> Figures:
         """The best chunk of each doc, NaN for one that has none."""
-        first = np.searchsorted(self.docs, ids, side="left")
-        counts = np.searchsorted(self.docs, ids, side="right") - first
+        first = self.docs.searchsorted(ids, side="left")
+        counts = self.docs.searchsorted(ids, side="right") - first
         best = np.full(len(ids), np.nan, dtype=np.float32)
         for chunk in range(int(counts.max(initial=0))):
             has = np.flatnonzero(counts > chunk)
@@ -99,7 +99,9 @@ class Cosines(Struct, frozen=True, eq=False):
         wanted = limit
         while wanted > 0 and len(self.docs):
             chosen = self.docs[top(self.figures, wanted)]
-            distinct = np.unique(chosen)
+            differs = np.ones(len(chosen), dtype=np.bool_)
+            np.not_equal(chosen[1:], chosen[:-1], out=differs[1:])
+            distinct = chosen[differs]
             if len(distinct) >= limit or wanted >= len(self.docs):
                 return distinct
             wanted *= 4  # many chunks of few docs: look further down
@@ -147,7 +149,9 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
     lending = table.lending(places, weighing)
     figures, matched, covered = words.figures(places, lending)
     similarity, nearness = _meaning(table, cosines, places, lending)
-    facets, of_places = np.unique(table.facets[places], return_inverse=True)
+    of_docs = table.facets[places]
+    facets = sorted({*of_docs.tolist()})
+    of_places = np.array(facets, dtype=np.int64).searchsorted(of_docs)
     author, names = _named(facets, of_places, measured.authors)
     kind, of_kinds = _named(facets, of_places, measured.kinds)
     scope, of_scopes = _named(facets, of_places, measured.scopes)
@@ -180,20 +184,20 @@ def _best_places(measured: Measured, words: _Words, asked: Asked) -> Ids:
     near = near[near >= 0]
     if len(near) == len(table):  # of a few docs each is a candidate
         return np.arange(len(table))
-    best = np.union1d(words.best(asked.limit), near)
+    best = [words.best(asked.limit), near]
     parts = [] if asked.preferred_time is None else [table.places_between(asked.preferred_time)]
     for inside in [*parts, *_without(asked.lower_kinds, measured)]:
-        best = np.union1d(best, words.best(asked.limit, among=inside))
+        best.append(words.best(asked.limit, among=inside))
         newest = inside[-_INSIDE_MOST:]
-        best = np.union1d(best, _nearest_of(newest, table, cosines, asked.limit))
-    return table.around(best, asked.weighing.around)
+        best.append(_nearest_of(newest, table, cosines, asked.limit))
+    return table.around(np.unique(np.concatenate(best)), asked.weighing.around)
 
 
 def _without(kinds: Sequence[str], measured: Measured) -> Iterator[Ids]:
     """The places of the docs of no such kind, where there are docs of both."""
     facets = [facet for facet, kind in measured.kinds.items() if kind in kinds]
     if facets:
-        lower = np.isin(measured.table.facets, facets)
+        lower = measured.table.bears(facets)
         if lower.any() and not lower.all():
             yield np.flatnonzero(~lower)
 
@@ -205,18 +209,20 @@ def _nearest_of(places: Ids, table: DocTable, cosines: Nearness, limit: int) -> 
     return places[has[top(figures[has], limit)]]
 
 
-def _named(facets: Ids, of_places: Ids, names: Mapping[int, str]) -> tuple[Ids, tuple[str, ...]]:
+def _named(
+    facets: Sequence[int], of_places: Ids, names: Mapping[int, str]
+) -> tuple[Ids, tuple[str, ...]]:
     """What the facet of each place is called.
 
     Args:
-        facets: (m,) those there are, sorted.
+        facets: Those there are, sorted.
         of_places: (n,) where that of each place stands among them.
         names: Of facets; one without a name is missing.
 
     Returns:
         (n,) places in the names there are, -1 for none; the names.
     """
-    on = [names.get(facet, "") for facet in facets.tolist()]
+    on = [names.get(facet, "") for facet in facets]
     there = sorted({*on} - {""})
     place = np.array([there.index(name) if name else -1 for name in on], dtype=np.int64)
     return place[of_places], tuple(there)
@@ -229,6 +235,9 @@ def _meaning(
     if cosines is NO_COSINES:
         nothing = np.full(len(places), np.nan, dtype=np.float32)
         return nothing, nothing
+    if not lending.weights.size:
+        alone = cosines.of(table.ids[places])
+        return alone, alone
     lends = lending.weights > 0
     # Marked in a column as long as the table: sorting out thousands of places takes twice as long.
     wanted = np.zeros(len(table), dtype=np.bool_)
@@ -278,11 +287,11 @@ class _Words:
         return self._table.relative_lengths(self._weighing)
 
     def best(self, limit: int, *, among: Ids | None = None) -> Ids:
-        """The places with the highest figures without context, of all or among some."""
+        """The places with the highest figures without context, of all or among some; may repeat."""
         if not self._postings:
             return np.empty(0, dtype=np.int64)
         if self._docs <= limit:
-            return np.unique(np.concatenate([each.places for each in self._postings]))
+            return np.concatenate([each.places for each in self._postings])
         total = self._totals
         found = np.flatnonzero(total) if among is None else among[total[among] > 0]
         return found[top(total[found], limit)]
@@ -311,7 +320,7 @@ class _Words:
             own = counts[places]
             here = own > 0
             count = own
-            if is_lent[1]:  # docs that stand alone lend nothing
+            if is_lent[1] and lending.weights.size:  # docs that stand alone lend nothing
                 count = own + (lending.weights * counts[lending.places]).sum(axis=1)
             counts[each.places] = each.dated
             dated = counts[places]

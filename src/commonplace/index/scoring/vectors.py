@@ -5,6 +5,7 @@ Never stores and never compares: it only lets through or refuses.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +32,8 @@ def checked_passages(encoded: Encoded, dimensions: int | None) -> Vector:
             f"{len(vectors)} vectors for {len(encoded.spans)} spans of {encoded.ref}.",
             hint="Give one vector for each span.",
         )
-    _check(vectors, dimensions, f"for {encoded.ref}")
+    error = float(np.abs(np.linalg.norm(vectors, axis=1) - 1.0).max())
+    _check(vectors.shape[1], error, dimensions, f"for {encoded.ref}")
     return vectors
 
 
@@ -40,17 +42,16 @@ def checked_query(vector: Vector, dimensions: int | None) -> Vector:
     query = np.ascontiguousarray(vector, dtype=np.float32)
     if query.ndim != 1:
         raise Invalid(f"A question's vector of shape {query.shape}.", hint="Give one vector.")
-    _check(query[np.newaxis], dimensions, "of a question")
+    error = abs(math.sqrt(query.dot(query)) - 1.0)
+    _check(len(query), error, dimensions, "of a question")
     return query
 
 
-def _check(vectors: Vector, dimensions: int | None, whose: str) -> None:
-    if dimensions is not None and vectors.shape[1] != dimensions:
+def _check(there: int, error: float, dimensions: int | None, whose: str) -> None:
+    if dimensions is not None and there != dimensions:
         raise Invalid(
-            f"A vector {whose} has {vectors.shape[1]} numbers, not {dimensions}.",
-            hint=_ENCODE_AGAIN,
+            f"A vector {whose} has {there} numbers, not {dimensions}.", hint=_ENCODE_AGAIN
         )
-    lengths = np.linalg.norm(vectors, axis=1)
     # NaN compares false, so this refuses it together with infinity and zero.
-    if not np.all(np.abs(lengths - 1.0) <= _LENGTH_ERROR):
+    if not error <= _LENGTH_ERROR:
         raise Invalid(f"A vector {whose} is not of length 1.", hint=_ENCODE_AGAIN)
