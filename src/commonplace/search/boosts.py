@@ -53,7 +53,8 @@ def of_elsewhere(found: Candidates, here: Here, features: QueryFeatures) -> Mask
     away = [n for n, x in enumerate(places) if os.path.isabs(x) and not here.holds(x)]
     if any(_names(features, places[number]) for number in away):
         away = []
-    mask: Mask = np.isin(found.scope, away)
+    is_away = np.array([*(n in away for n in range(len(places))), False])  # the last: of no scope
+    mask: Mask = is_away[found.scope]
     return mask
 
 

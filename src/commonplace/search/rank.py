@@ -70,7 +70,7 @@ def rank(
     now: From when ages are counted, for a policy that weighs them.
     """
     known = ~np.isnan(found.similarity)
-    near = known & (np.nan_to_num(found.similarity, nan=-1.0).clip(min=0.0) >= floor)
+    near = np.maximum(found.similarity, 0.0) >= floor  # false for NaN
     kept = found.matched | near
     if policy.lent:
         kept |= ~known & (found.words > 0)
@@ -94,7 +94,7 @@ def rank(
 def _shares(found: Candidates, known: Mask, kept: Mask, policy: Policy) -> tuple[Scores, Scores]:
     """What meaning and words give to the score of each candidate that is kept."""
     # In 64 bits: a full score is 1 then, and not a hair more.
-    nearness = np.nan_to_num(found.nearness).astype(np.float64)
+    nearness = found.nearness.astype(np.float64)
     by_meaning = np.where(kept & known, nearness, 0.0).clip(min=0.0)
     by_words = np.where(kept, found.words.astype(np.float64), 0.0)
     top_meaning = max(float(by_meaning.max(initial=0.0)), policy.clear) or 1.0
@@ -181,9 +181,9 @@ def chance(found: Candidates, ranking: Ranking, likelihoods: Sequence[Likelihood
     if not len(similarity):
         return None
     best = ranking.rows[: numbers.CHANCE_HITS]
-    backed = found.covered[best] * np.nan_to_num(found.nearness[best])
+    backed = found.covered[best] * found.nearness[best]
     close = np.sort(similarity)[-numbers.CHANCE_HITS :]
     tenth = close[0] if len(close) == numbers.CHANCE_HITS else numbers.UNRELATED
     nearest = float(close[-1])
-    seen = {"ahead": nearest - float(tenth), "backed": float(backed.max(initial=0.0))}
+    seen = {"ahead": nearest - float(tenth), "backed": float(np.fmax.reduce(backed, initial=0.0))}
     return max(each.of(nearest=nearest, **seen) for each in likelihoods)
