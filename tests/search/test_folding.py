@@ -56,6 +56,27 @@ def test_what_has_a_rare_word_of_the_question_is_never_folded(word, chance):
     assert numbers(fitting(hits, "loud pump walnut", chance).hits) == [0, 1, 2, 6]
 
 
+@pytest.mark.parametrize(
+    ("asked", "said", "has"),
+    [
+        ("id", "(id)", True),
+        ("id", "void, idle and id_5, then ID", True),
+        ("id", "void, idle, id_5 and éid", False),
+        ("walnuts", "two walnutty ones", True),
+        ("nuts", "walnuts", False),
+        ("wal*", "walls", True),
+        ("wal*", "narwals", False),
+        ("木", "大木屋", True),
+        ("café", "cybercafé", True),
+    ],
+)
+def test_a_word_of_the_question_begins_a_word_of_the_text(asked, said, has):
+    """A short one is a word of its own; one that is not of ASCII alone may stand anywhere."""
+    hits = found([0.9, *[0.2] * 8], said=(said,))
+    shown = numbers(fitting(hits, f"loud pump {asked}", 0.05).hits)
+    assert shown == [0, 1, 2, *([8] if has else [])]
+
+
 def test_a_few_are_not_worth_a_line_that_says_so():
     """Two are shown."""
     assert len(fitting(found([0.9, 0.9, 0.9, 0.1, 0.1]), "loud pump", 0.9).hits) == 5

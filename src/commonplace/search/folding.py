@@ -6,7 +6,6 @@ Never drops a hit for good, and never folds one that has a rare word of the ques
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,8 +14,9 @@ from commonplace.search import policy as numbers
 from commonplace.search.query_features import asks_said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
+    from commonplace.core.text import Term
     from commonplace.core.values import Hit
 
 _SHORTEST, _ENDING = 4, 3
@@ -106,8 +106,8 @@ def _with_rare_words(hits: Sequence[Hit], question: str) -> list[bool]:
     """Whether each hit has a word of the question that few hits have, or none before it."""
     rare = [False] * len(hits)
     texts = [hit.doc.said.casefold() for hit in hits]
-    for word in _beginnings(question):
-        places = [place for place, text in enumerate(texts) if word.search(text)]
+    for term in query_terms(question):
+        places = [place for place, text in enumerate(texts) if _has(text, term)]
         for place in places if len(places) <= numbers.RARE_HITS else places[:1]:
             rare[place] = True
     return rare
@@ -123,15 +123,19 @@ def _end(hits: Sequence[Hit], *, is_weak: bool) -> int:
     return len(hits)
 
 
-def _beginnings(question: str) -> Iterator[re.Pattern[str]]:
-    """What finds the words of a question in a text without case, in any of their forms."""
-    for term in query_terms(question):
-        word = term.text
-        if not word.isascii():  # runs of CJK have no word's edge inside
-            yield re.compile(re.escape(word))
-        elif term.prefix:
-            yield re.compile(rf"\b{re.escape(word)}")
-        elif len(word) <= _SHORTEST:
-            yield re.compile(rf"\b{re.escape(word)}\b")
-        else:
-            yield re.compile(rf"\b{re.escape(word[: max(_SHORTEST, len(word) - _ENDING)])}")
+def _has(text: str, term: Term) -> bool:
+    """Whether a text without case has a word of a question, in any of its forms."""
+    word = term.text
+    if not word.isascii():  # runs of CJK have no word's edge inside
+        return word in text
+    is_whole = not term.prefix and len(word) <= _SHORTEST
+    if not term.prefix:
+        word = word[: max(_SHORTEST, len(word) - _ENDING)]
+    # No pattern: to compile one for each word of each question takes longer than to look for it.
+    start = text.find(word)
+    while start >= 0:
+        beside = text[start - 1 : start], text[(end := start + len(word)) : end + is_whole]
+        if not any(sign.isalnum() or sign == "_" for sign in beside):
+            return True
+        start = text.find(word, start + 1)
+    return False
