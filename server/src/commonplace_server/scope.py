@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 STRUCTURED_HEADER = "commonplace-structured"
 """A header of an HTTP request that asks for it: `Commonplace-Structured: 1`."""
 
+PATH = "/mcp"
+"""Where MCP is spoken."""
+
 API = "/api/v1"
 """What the paths of the API for programs that speak no MCP begin with."""
 

@@ -22,7 +22,8 @@ from commonplace.doors.web.guard import PageLimits
 from commonplace_server.grants.documents import ClientDocuments
 from commonplace_server.grants.grants import GrantedTokens, Grants
 from commonplace_server.grants.records import RecordFile
-from commonplace_server.http.gate import Authenticator, Gate, Offer
+from commonplace_server.http.authenticator import Authenticator, Offer
+from commonplace_server.http.gate import Gate
 from commonplace_server.http.limits import Limits, RateLimiter
 from commonplace_server.http.metrics import Metrics
 from commonplace_server.http.readiness import Readiness

@@ -18,7 +18,8 @@ from commonplace.core.errors import Denied, Invalid
 from commonplace.doors.host_names import HostNames, host_name
 from commonplace.doors.protocol import RateLimitExceeded
 from commonplace_server.http.address import check_access, parse_address
-from commonplace_server.http.gate import Authenticator, Gate, Offer
+from commonplace_server.http.authenticator import Authenticator, Offer
+from commonplace_server.http.gate import Gate
 from commonplace_server.http.limits import Limits, RateLimiter
 from commonplace_server.http.metrics import Metrics
 from commonplace_server.http.readiness import Readiness

@@ -19,7 +19,7 @@ from server.tests.http_world import HttpServer, bearer, home, token_for
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Denied, Unavailable
-from commonplace_server.http.gate import Authenticator
+from commonplace_server.http.authenticator import Authenticator
 from commonplace_server.http.issuer import Issuer, SpaceRoles, fetch_json
 
 URL = "https://id.example.org/realms/home"

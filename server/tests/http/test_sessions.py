@@ -11,7 +11,7 @@ import anyio.to_thread
 import pytest
 from tests.patience import PATIENCE_S
 
-from commonplace_server.http.gate import Caller
+from commonplace_server.http.authenticator import Caller
 from commonplace_server.http.limits import Limits, RateLimiter
 from commonplace_server.http.sessions import Callers
 from commonplace_server.scope import SESSION, STREAM

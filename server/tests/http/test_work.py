@@ -13,7 +13,7 @@ from tests.patience import PATIENCE_S
 from commonplace.core.values import Answer
 from commonplace.doors.mcp_offer import McpOffer
 from commonplace.verbs.toolset import Tool, Toolset
-from commonplace_server.http.gate import Caller
+from commonplace_server.http.authenticator import Caller
 from commonplace_server.http.limits import Limits, RateLimiter
 from commonplace_server.http.sessions import Callers
 from commonplace_server.mcp.server import HttpServer

@@ -28,14 +28,16 @@ from commonplace.doors.uvicorn_server import (
 )
 from commonplace_server.http.address import check_access
 from commonplace_server.http.api import ApiBesideMcp
+from commonplace_server.http.authenticator import Authenticator
 from commonplace_server.http.concurrency import ConcurrencyLimit
-from commonplace_server.http.gate import PATH, WEB, Authenticator, Gate
+from commonplace_server.http.gate import WEB, Gate
 from commonplace_server.http.limits import RateLimiter
 from commonplace_server.http.per_owner import PerOwner
 from commonplace_server.http.preload import WarmedApps
 from commonplace_server.http.readiness import Readiness
 from commonplace_server.http.sessions import Callers
 from commonplace_server.http.shared_sessions import SharedSessions
+from commonplace_server.scope import PATH
 from commonplace_server.standstill import PROCESS
 
 if TYPE_CHECKING:
@@ -49,8 +51,9 @@ if TYPE_CHECKING:
     from commonplace.doors.web.guard import KeepsVisitors
     from commonplace.verbs.toolset import Toolset
     from commonplace_server.http.address import ListenAddress
+    from commonplace_server.http.authenticator import Caller, Offer
     from commonplace_server.http.calls import ObservesCalls
-    from commonplace_server.http.gate import Application, Caller, Offer, Receive, Scope, Send
+    from commonplace_server.http.gate import Application, Receive, Scope, Send
     from commonplace_server.http.limits import Limits, SharesRates
     from commonplace_server.http.metrics import Metrics
     from commonplace_server.http.resource import SignIn

@@ -16,8 +16,9 @@ import anyio
 from msgspec import Struct
 
 from commonplace.doors.protocol import MODERN, RateLimitExceeded
+from commonplace_server.http.authenticator import Refusal
 from commonplace_server.http.calls import ServedSession
-from commonplace_server.http.gate import Refusal, refuse
+from commonplace_server.http.gate import refuse
 from commonplace_server.scope import SESSION, STREAM, WORK, is_api
 from commonplace_server.standstill import PROCESS, came_at
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from commonplace.verbs.session import Session
-    from commonplace_server.http.gate import Caller, Message, Receive, Scope, Send
+    from commonplace_server.http.authenticator import Caller
+    from commonplace_server.http.gate import Message, Receive, Scope, Send
     from commonplace_server.http.limits import Limits, RateLimiter
 
 _log = logging.getLogger(f"commonplace.{__name__}")

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
 
-    from commonplace_server.http.gate import Caller, Message, Receive, Scope, Send
+    from commonplace_server.http.authenticator import Caller
+    from commonplace_server.http.gate import Message, Receive, Scope, Send
     from commonplace_server.http.sessions import SessionManager
 
 _NO_SESSION = b"none"

@@ -11,14 +11,15 @@ from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.doors.host_names import LOOPBACK_NAMES
 from commonplace.doors.web.application import CONSENT
-from commonplace_server.http.gate import PATH, WEB
+from commonplace_server.http.gate import WEB
 from commonplace_server.http.resource import ProtectedResource, SignIn
+from commonplace_server.scope import PATH
 from commonplace_server.tokens import SCOPES
 
 if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace_server.grants.records import KeepsRecords
-    from commonplace_server.http.gate import Offer
+    from commonplace_server.http.authenticator import Offer
     from commonplace_server.http.issuer import Issuer
     from commonplace_server.http.relying_party import RelyingParty
     from commonplace_server.tokens import ReadsTokens

@@ -20,7 +20,7 @@ from commonplace.journals.table import DEFAULT, JOURNALS, TOOLSETS
 from commonplace_server.grants.records import RecordFile
 from commonplace_server.http.accesses import AccessLog, AccessUpkeep
 from commonplace_server.http.address import check_access, parse_address
-from commonplace_server.http.gate import Offer
+from commonplace_server.http.authenticator import Offer
 from commonplace_server.http.limits import Limits
 from commonplace_server.http.memory_worker import MemoryWork
 from commonplace_server.http.metrics import Metrics
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from commonplace.doors.web.guard import KeepsVisitors
     from commonplace_server.grants.records import KeepsRecords
     from commonplace_server.http.address import ListenAddress
+    from commonplace_server.http.authenticator import ToMetrics
     from commonplace_server.http.calls import ObservesCalls
-    from commonplace_server.http.gate import ToMetrics
     from commonplace_server.http.limits import SharesRates
     from commonplace_server.http.server import BackgroundTask
     from commonplace_server.http.shared_sessions import KeepsSessions
