@@ -140,6 +140,10 @@ class ReadsTokens(Protocol):
         """The token with this id; None where there is none."""
         ...
 
+    def find_known(self, token_id: str) -> Token | None:
+        """The token with this id, where `get` and `note_use` need not wait for it; else None."""
+        ...
+
     def refresh(self, token_ids: Iterable[str]) -> None:
         """Read these anew, all at once, where they may be a little old. Raises: Unavailable."""
         ...
@@ -257,6 +261,9 @@ class TokenFile:
     def get(self, token_id: str) -> Token | None:
         """The token with this id; None where there is none."""
         return self.known().get(token_id)
+
+    def find_known(self, token_id: str) -> Token | None:
+        """None: `get` waits for no database."""
 
     def refresh(self, token_ids: Iterable[str]) -> None:
         """Nothing: a look at the file is cheap enough for every question."""

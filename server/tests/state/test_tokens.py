@@ -9,12 +9,17 @@ from server.tests.state.token_laws import NOW, TokenLaws
 from tests.doors.terminal import facts, run
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.doors.host_names import HostNames
+from commonplace_server.http.authenticator import Authenticator, Offer, Refusal
 from commonplace_server.http.served_pages import TokenEntrance
 from commonplace_server.postgres.database import Postgres
 from commonplace_server.state.tokens import KNOWN_S, TokenDatabase
-from commonplace_server.tokens import TokenFile
+from commonplace_server.tokens import USE_NOTED_EVERY, TokenFile
 from commonplace_server.wiring.schema import check_database
 from commonplace_testing import FrozenClock
+
+LOCAL = HostNames(hosts=frozenset({"localhost"}), is_loopback=True)
+OFFER = Offer(owner="me", toolsets=("memory",), usual=("memory",), may_write=True)
 
 
 @pytest.fixture
@@ -64,6 +69,30 @@ class TestOfADatabase(TokenLaws):
         seconds[0] = KNOWN_S
         assert KNOWN_S < 1
         assert here.find(text).state(NOW) == "revoked"
+
+    def test_who_is_known_is_let_in_without_a_question(self, pool, clock):
+        """As long as what was read is believed, and the use within the hour; else one is asked."""
+        seconds = [0.0]
+        here = TokenDatabase(pool, clock=clock, monotonic=lambda: seconds[0])
+        made, text = here.create("ann")
+        entrance = Authenticator(tokens=here, names=LOCAL, offer=OFFER, clock=clock)
+        asked = {b"host": b"localhost", b"authorization": f"Bearer {text}".encode()}
+        forged = asked | {b"authorization": f"Bearer {text[:-8]}{'A' * 8}".encode()}
+        assert entrance.admit_known(asked) is None
+        caller = entrance.admit(asked, http_version="1.1")
+        assert entrance.admit_known(asked) == caller
+        assert entrance.knows(caller)
+        assert entrance.admit_known(forged) is None
+        with pytest.raises(Refusal):
+            entrance.admit_known(asked | {b"origin": b"https://elsewhere.example"})
+        clock.advance(USE_NOTED_EVERY.total_seconds())
+        assert entrance.admit_known(asked) is None
+        assert entrance.admit(asked, http_version="1.1") == caller
+        assert entrance.admit_known(asked) == caller
+        TokenDatabase(pool, clock=clock).revoke(made.id)
+        seconds[0] = KNOWN_S
+        assert entrance.admit_known(asked) is None
+        assert not entrance.knows(caller)
 
     def test_a_page_that_stays_open_ends_with_its_token(self, pool, clock):
         """At its next look, which is a second away: what was read before does not count for it."""

@@ -339,6 +339,10 @@ class GrantedTokens:
         """The token or grant with this id; see `ReadsTokens`."""
         return (self._grants if is_grant(token_id) else self._tokens).get(token_id)
 
+    def find_known(self, token_id: str) -> Token | None:
+        """The token with this id, where it is known; a grant never is. See `ReadsTokens`."""
+        return None if is_grant(token_id) else self._tokens.find_known(token_id)
+
     def refresh(self, token_ids: Iterable[str]) -> None:
         """Read these again; see `ReadsTokens`."""
         named = [*token_ids]

@@ -6,6 +6,7 @@ Knows no protocol above HTTP. Never says of a token more than that it is not val
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import anyio
@@ -16,7 +17,7 @@ from commonplace.core.errors import CommonplaceError, Denied
 from commonplace.core.spaces import is_space
 from commonplace.journals.table import CONNECTOR, DEFAULT, OF_SPACES
 from commonplace_server.scope import PATH
-from commonplace_server.tokens import METRICS_SCOPE
+from commonplace_server.tokens import METRICS_SCOPE, id_of, is_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -43,6 +44,7 @@ _FORWARDED = (
 _OLD_HTTP = "1.0"
 # A browser says so of an address that was typed, and of a page of the same origin.
 _OWN_SITE = frozenset({b"none", b"same-origin"})
+_MOST_KNOWN = 10_000
 ToMetrics: TypeAlias = Literal["token", "loopback", "off"]
 
 
@@ -142,14 +144,20 @@ class Authenticator:
         self._clock = clock
         self._issuer = issuer
         self._fetching = anyio.Lock()
+        self._toolsets_of = lru_cache(_MOST_KNOWN)(
+            partial(Offer.toolsets_of, offer)
+        )  # each request asks
 
     async def prepare(self, headers: Mapping[bytes, bytes]) -> None:
         """Fetch what the token of a request is read by, where that is not here yet.
 
         Whoever needs it meanwhile waits for that one, and holds no thread.
         """
-        issuer, text = self._issuer, _bearer(headers.get(b"authorization", b""))
-        if issuer is None or not issuer.lacks_key(text):
+        issuer = self._issuer
+        if issuer is None:
+            return
+        text = _bearer(headers.get(b"authorization", b""))
+        if not issuer.lacks_key(text):
             return
         async with self._fetching:
             if issuer.lacks_key(text):
@@ -178,6 +186,18 @@ class Authenticator:
         if token.is_own:
             self._tokens.note_use(token)
         return caller
+
+    def admit_known(self, headers: Mapping[bytes, bytes], *, space: str = "") -> Caller | None:
+        """As `admit`, by what is known of a token: None where that must be found out.
+
+        Waits for nothing. Raises: Refusal.
+        """
+        presented = _bearer(headers.get(b"authorization", b""))
+        token = self._tokens.find_known(id_of(presented))
+        if token is None or not is_of(token, presented) or token.state(self._clock()) != "valid":
+            return None
+        self._check_names(headers)
+        return self._let_in(token, space)
 
     def _let_in(self, token: Token, space: str) -> Caller:
         """The caller whom a valid token lets in. Raises: Refusal."""
@@ -262,6 +282,15 @@ class Authenticator:
             return False
         return self._caller(token) == caller
 
+    def knows(self, caller: Caller) -> bool:
+        """Whether `still_admits` holds by what is known of a token; where not, ask that.
+
+        Waits for nothing.
+        """
+        token = self._tokens.find_known(caller.token_id)
+        is_valid = token is not None and token.state(self._clock()) == "valid"
+        return token is not None and is_valid and self._caller(token) == caller
+
     def check_host(self, headers: Mapping[bytes, bytes]) -> str:
         """The Host header, where it names this server. Raises: Refusal."""
         host = headers.get(b"host", b"").decode("latin-1")
@@ -302,7 +331,7 @@ class Authenticator:
         return Caller(
             token_id=token.id,
             owner=token.owner,
-            toolsets=offer.toolsets_of(token.owner, asked),
+            toolsets=self._toolsets_of(token.owner, asked),
             may_write=token.may_write and offer.may_write,
             member=token.at_work,
         )

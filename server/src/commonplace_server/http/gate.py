@@ -201,10 +201,14 @@ class Gate:
         headers = dict(scope["headers"])
         await self._authenticator.prepare(headers)
         try:
-            admit = partial(self._authenticator.admit, headers, space=space_asked(scope))
+            space = space_asked(scope)
         except Invalid as exc:
             raise Refusal(400, exc.code, exc.message, exc.hint) from exc
-        caller = await self._asked(partial(admit, http_version=scope["http_version"]))
+        caller = self._authenticator.admit_known(headers, space=space)
+        if caller is None:
+            version = scope["http_version"]
+            admit = partial(self._authenticator.admit, headers, http_version=version, space=space)
+            caller = await self._asked(admit)
         await self._rate_limiter.agree(caller.owner)
         if scope["method"] != "GET" or is_api(scope):
             with self._counted(caller, headers) as full:
@@ -213,7 +217,7 @@ class Gate:
                 body = await self._read(headers, receive, most) if is_sent else b""
                 scope[_IS_READ] = True
                 # The body may have taken its time.
-                if not await self._asked(partial(self._authenticator.still_admits, caller)):
+                if not await self._still_admits(caller):
                     raise invalid_token()
                 if (full or self.is_stopping) and not _is_reply(headers, body):
                     raise full or _stopping()
@@ -225,6 +229,11 @@ class Gate:
         with self._rate_limiter.stream(caller.owner):
             scope[STREAM] = True
             await self._inside(caller, scope, receive, send)
+
+    async def _still_admits(self, caller: Caller) -> bool:
+        """Whether a caller is let in still; no thread is needed for what is known."""
+        known = self._authenticator.knows(caller)
+        return known or await self._asked(partial(self._authenticator.still_admits, caller))
 
     async def _asked(self, ask: Callable[[], _Said]) -> _Said:
         """What is asked about tokens: in a thread where a database answers, and may be slow."""

@@ -116,11 +116,21 @@ class TokenDatabase:
 
     def get(self, token_id: str) -> Token | None:
         """The token with this id, as it was within the last second; None where there is none."""
+        known = self._find(token_id)
+        return self._read([token_id]).get(token_id) if known is None else known.token
+
+    def find_known(self, token_id: str) -> Token | None:
+        """The token with this id, as `get`, where its use is noted, too; None where not so."""
+        known = self._find(token_id)
+        is_noted = known is not None and _is_noted(known.used_at, self._clock())
+        return known.token if known is not None and is_noted else None
+
+    def _find(self, token_id: str) -> _KnownToken | None:
+        """What is known of a token for less than a second; None where it must be asked for."""
         with self._lock:
             known = self._known.get(token_id)
-        if known is not None and self._monotonic() - known.at < KNOWN_S:
-            return known.token
-        return self._read([token_id]).get(token_id)
+        is_new = known is not None and self._monotonic() - known.at < KNOWN_S
+        return known if is_new else None
 
     def refresh(self, token_ids: Iterable[str]) -> None:
         """Read these tokens now, in one question. Raises: Unavailable, Denied."""
@@ -149,8 +159,7 @@ class TokenDatabase:
         now = self._clock()
         with self._lock:
             known = self._known.get(token.id)
-            noted = None if known is None else known.used_at
-            if known is None or (noted is not None and now - noted < USE_NOTED_EVERY):
+            if known is None or _is_noted(known.used_at, now):
                 return
             self._known[token.id] = known._replace(used_at=now)
         try:
@@ -240,6 +249,11 @@ def _token_of(row: tuple[Any, ...]) -> Token:
         label=str(row[8]),
         member=str(row[9]),
     )
+
+
+def _is_noted(used_at: datetime | None, now: datetime) -> bool:
+    """Whether a use at this time needs no note: there was one within the hour."""
+    return used_at is not None and now - used_at < USE_NOTED_EVERY
 
 
 def _utc(at: datetime | None) -> datetime | None:
