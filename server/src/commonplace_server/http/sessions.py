@@ -243,7 +243,8 @@ class _CallerState:
             self._in_flight(held, is_stream=STREAM in scope) as cancelled,
             self._unfinished(answer),
         ):
-            await self._is_ready.wait()
+            if not self._is_ready.is_set():  # else each request waits a turn of the event loop
+                await self._is_ready.wait()
             begins = session_id is None and not is_api(scope)
             if begins and headers.get(VERSION_HEADER, b"") < MODERN.encode():
                 await self._make_room()
