@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from datetime import UTC, datetime
 
@@ -63,6 +64,19 @@ def test_what_expires_in_a_space_holds_up_no_member(tmp_path, no_weights, write)
         app.expiring.book.keep_all(dict.fromkeys(known, past))
         app.toolset("recall").tool("recall").call({"query": "kestrel"})
     assert holders(tmp_path) == []
+
+
+def test_what_is_let_stay_is_not_forgotten_later(opened):  # noqa: F811
+    """Though a process that died, or could not, had noted that it forgets it."""
+    app = opened()
+    ref = app.toolset("chronicle").tool("add_entry").call({"message": TEXT}).facts["ref"]
+    app.expiring.expire(ref, datetime(2099, 1, 1, tzinfo=UTC))
+    pending = app.forgetting().pending
+    pending.parent.mkdir(exist_ok=True)
+    pending.write_text(json.dumps([[ref, "", None, []]]))
+    assert app.expiring.cancel(ref)
+    app.finish_forgetting()
+    assert app.amend.read_text(ref).text == TEXT
 
 
 @pytest.mark.parametrize("phrase", ["yesterday", "soonish", "2020-01-01"])

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from commonplace.core.errors import Lost, Unavailable
+from commonplace.core.standstill import LONGEST_S, Standstill, came_at
 from commonplace_server.postgres.database import Postgres
-from commonplace_server.standstill import LONGEST_S, Standstill, came_at
 
 
 class Seconds:
@@ -29,8 +29,9 @@ def standstill(seconds):
     """One that was long made when it was first looked, as where a server starts slowly."""
     made = Standstill(now=seconds)
     seconds.now += 2 * LONGEST_S
-    made.look()
-    return made
+    with made.watching():
+        made.check_clock()
+        yield made
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_what_is_asked_later_is_kept(keep, standstill, seconds):
     seconds.now += LONGEST_S + 1
     with keep():
         pass
-    standstill.look()
+    standstill.check_clock()
     seconds.now += 1
     with standstill.asked(), keep():
         pass
@@ -90,11 +91,13 @@ def test_what_is_asked_later_is_kept(keep, standstill, seconds):
 def test_a_process_that_wrote_before_it_served_did_not_stand_still(seconds):
     """Nobody looks all the time where no request is answered."""
     made = Standstill(now=seconds)
-    made.refuse()
-    seconds.now += 2 * LONGEST_S
-    made.look()
-    with made.asked():
-        made.refuse()
+    for _ in range(2):
+        with made.asked():
+            seconds.now += 2 * LONGEST_S
+            made.refuse()
+        with made.watching(), made.asked():
+            made.check_clock()
+            made.refuse()
 
 
 def test_what_may_have_lain_unread_came_right_before_the_process_went_on(standstill, seconds):

@@ -25,6 +25,7 @@ from commonplace.core.plain_files import (
     rename_over,
     take_lock,
 )
+from commonplace.core.standstill import PROCESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -157,6 +158,7 @@ def _put_new(
         temp_file(path.parent, content, mode=mode, sync=sync_file) as temp,
     ):
         status = os.stat(temp)  # of just this content: nobody else knows the file yet
+        PROCESS.refuse()
         _link_new(temp, path)
         undo.callback(_discard, path)
         with contextlib.suppress(FileNotFoundError):
@@ -340,7 +342,8 @@ def locked(folder: Path | str, *, waits_s: float = FOREVER_S) -> Iterator[int | 
     these have it still where an error or Ctrl-C ends what is done in here.
 
     waits_s: How long to wait while another holds it; Windows waits for ever.
-    Raises: Unavailable where another still holds it then; what opening the folder raises.
+    Raises: Unavailable where another still holds it then, or where this process stood still since
+        it was asked; what opening the folder raises.
     """
     if sys.platform == "win32":
         from commonplace.core.windows import folder_locked
@@ -348,6 +351,7 @@ def locked(folder: Path | str, *, waits_s: float = FOREVER_S) -> Iterator[int | 
         with contextlib.ExitStack() as held:
             with translated(folder):
                 held.enter_context(folder_locked(folder))
+            PROCESS.refuse()
             yield None
         return
     with translated(folder):
@@ -360,6 +364,7 @@ def locked(folder: Path | str, *, waits_s: float = FOREVER_S) -> Iterator[int | 
                 hint="Try again in a moment.",
                 place=str(folder),
             )
+        PROCESS.refuse()
         yield descriptor if is_held else None
         end_lock(descriptor)
     finally:

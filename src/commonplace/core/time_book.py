@@ -170,10 +170,13 @@ class TimeBook:
         if other is not None and theirs:
             other.keep_times(theirs)
 
-    def drop(self, refs: Sequence[str]) -> None:
-        """Remove the times of entries. Raises: Unavailable, Denied."""
+    def drop(self, refs: Sequence[str], *, until: float = float("inf")) -> None:
+        """Remove the times of entries, of those in the file none that is later than `until`.
+
+        Raises: Unavailable, Denied.
+        """
         gone, other = set(refs), self._elsewhere
-        self.change(lambda known: {ref: at for ref, at in known.items() if ref not in gone})
+        self.change(lambda known: {x: at for x, at in known.items() if x not in gone or at > until})
         if other is not None and (theirs := [ref for ref in refs if other.covers(ref)]):
             other.drop_times(theirs)
 

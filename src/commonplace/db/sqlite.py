@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from weakref import WeakSet
 
 from commonplace.core.errors import Corrupted, Unavailable
+from commonplace.core.standstill import PROCESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,13 +148,17 @@ def _ours(exc: sqlite3.Error, path: Path | str) -> Unavailable | None:
     return None
 
 
+_WRITING = "BEGIN IMMEDIATE"
+
+
 def transaction(conn: sqlite3.Connection) -> Transaction:
     """Hold the write lock from the first statement on; commit at the end, roll back on any error.
 
     `BEGIN IMMEDIATE` waits for its turn up to the busy timeout; a deferred transaction that reads
-    and then writes is refused at once when another has written meanwhile.
+    and then writes is refused at once when another has written meanwhile. Raises: Unavailable where
+    this process stood still since it was asked, for all but what is derived.
     """
-    return Transaction(conn, "BEGIN IMMEDIATE")
+    return Transaction(conn, _WRITING)
 
 
 def snapshot(conn: sqlite3.Connection) -> Transaction:
@@ -171,9 +176,16 @@ class Transaction:
         self._begin = begin
 
     def __enter__(self) -> sqlite3.Connection:
-        """Begin."""
-        self._conn.execute(self._begin)
-        return self._conn
+        """Begin; what is kept for good only if this process did not stand still."""
+        conn = self._conn
+        conn.execute(self._begin)
+        if self._begin == _WRITING and not isinstance(conn, Derived):
+            try:
+                PROCESS.refuse()
+            except Unavailable:
+                conn.execute("ROLLBACK")
+                raise
+        return conn
 
     def __exit__(self, kind: object, exc: BaseException | None, trace: object) -> None:
         """Commit; on an error, or where that fails, roll back."""
@@ -199,7 +211,8 @@ def connect(
 
     Args:
         path: Of its file.
-        synchronous: `full` survives a power cut with every commit, `normal` may lose the last.
+        synchronous: `full` survives a power cut with every commit, `normal` may lose the last: for
+            what is derived.
         page_size: Of a new file.
         busy_s: How long a lock of others is waited for.
 
@@ -208,7 +221,13 @@ def connect(
     """
     with translated(path):
         _make_file(path)
-        conn = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
+        conn = sqlite3.connect(
+            path,
+            timeout=busy_s,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=sqlite3.Connection if synchronous == "full" else Derived,
+        )
         try:
             conn.execute(f"PRAGMA page_size = {int(page_size)}")
             _use_wal(conn, busy_s)
@@ -237,6 +256,10 @@ def _make_file(path: Path | str) -> None:
             hint="Check who may write there.",
             place=path,
         ) from exc
+
+
+class Derived(sqlite3.Connection):
+    """A connection to what can be made again."""
 
 
 class Frozen(sqlite3.Connection):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from commonplace.app.wiring.memory.wiring import shared_of, times_of
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.owner_folders import folder_owner
+from commonplace.core.standstill import PROCESS
 from commonplace.core.time_book import EXPIRING
 from commonplace.journals.timeline.due_periods import bounds
 from commonplace.journals.timeline.entry import JOURNAL
@@ -116,8 +117,9 @@ class RollupScheduler(Background):
             How many rollups were made, and whether nothing more is due.
         """
         try:
-            with self._apps.using(owner) as app:
-                return _roll_up_some(app)
+            # Another server of this home may see to it while this one stands still.
+            with PROCESS.begun(), self._apps.using(owner) as app:
+                return roll_up_some(app)
         except CommonplaceError as exc:
             _log.warning("The timeline of one owner was not rolled up: %s", exc)
         except Exception:  # noqa: BLE001  a thread's last line: the others still have their turn
@@ -132,7 +134,8 @@ class RollupScheduler(Background):
                 self._stopping.wait(_LOOK_S)
 
 
-def _roll_up_some(app: App) -> tuple[int, bool]:
+def roll_up_some(app: App) -> tuple[int, bool]:
+    """Do some of what is due of one owner; see `RollupScheduler._turn`."""
     app.sweep_expired()
     app.transcripts.service().retain_as_set()
     service = app.timeline.service()

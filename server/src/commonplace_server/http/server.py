@@ -16,6 +16,7 @@ import anyio
 import anyio.to_thread
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.standstill import PROCESS
 from commonplace.doors.interrupt import INTERRUPTED
 from commonplace.doors.lifecycle import Lifecycle
 from commonplace.doors.mcp_offer import McpOffer
@@ -38,7 +39,6 @@ from commonplace_server.http.readiness import Readiness
 from commonplace_server.http.sessions import Callers
 from commonplace_server.http.shared_sessions import SharedSessions
 from commonplace_server.scope import PATH
-from commonplace_server.standstill import PROCESS
 
 if TYPE_CHECKING:
     import socket
@@ -441,10 +441,11 @@ async def _watch(callers: Callers, authenticator: Authenticator) -> None:
 async def _adjust_threads(concurrency: ConcurrencyLimit) -> None:
     """Give the SDK as many threads for calls as `ConcurrencyLimit` allows, and note standstills."""
     limiter = anyio.to_thread.current_default_thread_limiter()
-    while True:
-        PROCESS.look()
-        limiter.total_tokens = concurrency.room()
-        await anyio.sleep(ADJUST_S)
+    with PROCESS.watching():
+        while True:
+            PROCESS.check_clock()
+            limiter.total_tokens = concurrency.room()
+            await anyio.sleep(ADJUST_S)
 
 
 async def _close_idle(apps: ServedApps) -> None:

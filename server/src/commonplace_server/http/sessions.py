@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 from msgspec import Struct
 
+from commonplace.core.standstill import PROCESS, came_at
 from commonplace.doors.protocol import MODERN, RateLimitExceeded
 from commonplace_server.http.authenticator import Refusal
 from commonplace_server.http.calls import ServedSession
 from commonplace_server.http.gate import refuse
 from commonplace_server.scope import SESSION, STREAM, WORK, is_api
-from commonplace_server.standstill import PROCESS, came_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

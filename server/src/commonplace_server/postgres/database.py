@@ -25,6 +25,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from commonplace.core.errors import CommonplaceError, Denied, Internal, Invalid, Lost, Unavailable
 from commonplace.core.expiring import is_revealed
 from commonplace.core.owner_folders import parse_owner
+from commonplace.core.standstill import LONGEST_S, came_at, seconds
 from commonplace.db.queries import read_queries
 from commonplace_server.postgres.address import PROBE_S, parse_address
 from commonplace_server.postgres.errors import (
@@ -39,7 +40,6 @@ from commonplace_server.postgres.of_many import OfMany
 from commonplace_server.postgres.pool_use import PoolUse
 from commonplace_server.postgres.quota import OverQuota
 from commonplace_server.postgres.replaced import UNKNOWN, find_timeline, is_replaced
-from commonplace_server.standstill import LONGEST_S, came_at, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

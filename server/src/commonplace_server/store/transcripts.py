@@ -201,9 +201,13 @@ class TranscriptsPostgres:
 
     def retain(self, before: str) -> list[SessionSummary]:
         """Delete the sessions whose last message is older; see the port."""
-        gone = [x for x in self.sessions() if x.last_at < before]
+        if all(x.last_at >= before for x in self.sessions(until=before)):
+            return []
         with self._rows.writing(deadline_s=MOVING_S) as conn:
             self._rows.lock(conn)
+            # Asked again under the lock: one may have gone on since.
+            asked = self._rows.ask(conn, "sessions", since="", until=before, client="")
+            gone = [x for x in (SessionSummary(*row) for row in asked) if x.last_at < before]
             for each in gone:
                 self._delete(conn, each.client, each.name, ())
         return gone

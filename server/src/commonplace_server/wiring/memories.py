@@ -16,6 +16,7 @@ from commonplace.app.process import ProcessContext
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.fence import visible_line
+from commonplace.core.standstill import PROCESS
 from commonplace.core.text import opening
 from commonplace.core.values import Problem
 from commonplace.journals.notebook.format import DEFAULT_AUTHOR
@@ -32,7 +33,6 @@ from commonplace_server.records.former_texts import MemoryFormerTexts
 from commonplace_server.records.outbox_checks import check_unchanged
 from commonplace_server.records.times import MemoryTimes
 from commonplace_server.records.upkeep import MemoryUpkeep
-from commonplace_server.standstill import PROCESS
 from commonplace_server.state.spending import SpentDatabase
 from commonplace_server.state.visitors import BrowsersOfOwner, VisitorDatabase
 from commonplace_server.store import entries

@@ -35,6 +35,7 @@ from commonplace.core.plain_files import (
     take_lock,
 )
 from commonplace.core.plain_yaml import parse_yaml, render_yaml
+from commonplace.core.standstill import PROCESS
 from commonplace.core.text import storable
 from commonplace.db.sqlite import BUSY_S
 from commonplace.journals.chronicle.entry_stamps import (
@@ -481,6 +482,7 @@ class ChronicleTree:
                     hint="Try again, or end the process that holds it.",
                     place=self.path / _LOCK,
                 )
+            PROCESS.refuse()
             yield
         finally:
             end_lock(descriptor)

@@ -179,6 +179,20 @@ class Catalog:
         """The highest number of a message of the session that was deleted; 0 for none."""
         return int(self.rows("last_deleted_n", client=client, session=session)[0][0])
 
+    def without_deleted(self, client: str, session: str, lines: list[Line]) -> list[Line]:
+        """Those of a file's lines that stay, with nothing of what was deleted."""
+        if self.is_session_deleted(client, session):
+            return []
+        gone = self.deleted_ids(client, [x.message.id for x in lines if x.message])
+        if not gone:
+            return lines
+        kept = [x for x in lines if not (x.message and x.message.id in gone)]
+        if not any(x.message for x in kept):
+            return []
+        # What is left of a line may hold what was deleted.
+        ids = [x.encode() for x in gone]
+        return [x for x in kept if x.message or not any(own in x.content for own in ids)]
+
     def list_files(self) -> dict[tuple[str, str], tuple[str, int, int, int]]:
         """Year, size, mtime and broken lines of each file by client and session, oldest first."""
         return {(x[0], x[1]): x[2:] for x in self.rows("list_files")}

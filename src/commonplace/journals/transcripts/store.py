@@ -18,6 +18,7 @@ from commonplace.core.errors import Corrupted, Denied, Unavailable
 from commonplace.core.files import make_folder, translated
 from commonplace.core.redact import Screen
 from commonplace.core.refs import short_number, short_ref
+from commonplace.core.standstill import PROCESS
 from commonplace.db.sqlite import transaction
 from commonplace.db.sqlite import translated as translated_sqlite
 from commonplace.journals.transcripts import files
@@ -218,7 +219,7 @@ class TranscriptStore:
         They are never kept again, whatever original still has them; of a whole session nothing
         that it goes on with either.
         """
-        return self._delete([(client, session)], numbers, for_good=True)
+        return self._delete(lambda _: [(client, session)], numbers, for_good=True)
 
     def replace_texts(self, client: str, session: str, shown: Callable[[str], str]) -> int:
         """Replace texts and branches by what `shown` returns; how many messages changed.
@@ -256,8 +257,16 @@ class TranscriptStore:
 
         What such a session goes on with is kept again.
         """
-        gone = [x for x in self.sessions() if x.last_at < before]
-        self._delete([(x.client, x.name) for x in gone], (), for_good=False)
+        gone: list[SessionSummary] = []
+
+        def choose(catalog: Catalog) -> list[tuple[str, str]]:
+            asked = catalog.rows("list_sessions", since="", until=_EVER, client="")
+            gone[:] = (x for x in (SessionSummary(*row) for row in asked) if x.last_at < before)
+            return [(x.client, x.name) for x in gone]
+
+        if self._read(choose):
+            # Chosen again under the lock: one may have gone on since.
+            self._delete(choose, (), for_good=False)
         return gone
 
     def forget_origins(self, origins: Sequence[str]) -> None:
@@ -439,6 +448,7 @@ class TranscriptStore:
             with translated_sqlite(self._path), transaction(catalog.conn):
                 # One that was removed or made again while we waited is not the one that counts.
                 if catalog.is_current():
+                    PROCESS.refuse()  # the catalog is derived, what it guards is not
                     self._take_tombstones(catalog)
                     return do(catalog)
         raise Unavailable(
@@ -513,16 +523,20 @@ class TranscriptStore:
         return len(new)
 
     def _delete(
-        self, sessions: Sequence[tuple[str, str]], numbers: Sequence[int], *, for_good: bool
+        self,
+        choose: Callable[[Catalog], Sequence[tuple[str, str]]],
+        numbers: Sequence[int],
+        *,
+        for_good: bool,
     ) -> int:
-        if not sessions or not self.exists:
+        if not self.exists:
             return 0
         wanted = frozenset(numbers)
 
         def do(catalog: Catalog) -> int:
             tombstones: list[dict[str, str | int]] = []
             count = 0
-            for client, session in sessions:
+            for client, session in choose(catalog):
                 state = self._settle(catalog, client, session)
                 if state is None:
                     continue
@@ -625,7 +639,7 @@ class TranscriptStore:
         """Read a session's file again, without what was deleted."""
         path = files.path_of(self.folder, client, year, session)
         lines = files.read_lines(path) if files.read_size(path) else []
-        kept = self._without_deleted(catalog, client, session, lines)
+        kept = catalog.without_deleted(client, session, lines)
         if len(kept) < len(lines):
             files.rewrite(path, b"".join(x.content for x in kept))
             lines = files.read_lines(path) if kept else []
@@ -656,24 +670,9 @@ class TranscriptStore:
             if owner != client or other == year or files.read_size(path) is None:
                 continue
             lines = files.read_lines(path)
-            kept = self._without_deleted(catalog, client, session, lines)
+            kept = catalog.without_deleted(client, session, lines)
             if len(kept) < len(lines):
                 files.rewrite(path, b"".join(x.content for x in kept))
-
-    def _without_deleted(
-        self, catalog: Catalog, client: str, session: str, lines: list[files.Line]
-    ) -> list[files.Line]:
-        if catalog.is_session_deleted(client, session):
-            return []
-        gone = catalog.deleted_ids(client, [x.message.id for x in lines if x.message])
-        if not gone:
-            return lines
-        kept = [x for x in lines if not (x.message and x.message.id in gone)]
-        if not any(x.message for x in kept):
-            return []
-        # What is left of a line may hold what was deleted.
-        ids = [x.encode() for x in gone]
-        return [x for x in kept if x.message or not any(own in x.content for own in ids)]
 
     def _rows(self, query: str, **values: object) -> list[Any]:
         """The rows of a query of the catalog; none where nothing was ever kept."""

@@ -6,7 +6,8 @@ what has expired until then.
 
 from __future__ import annotations
 
-from contextlib import suppress
+import math
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -117,8 +118,13 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
                 f"{whole} cannot expire: it is a summary, which follows what it is made from.",
                 hint="Let the entries expire that it is made from.",
             )
-        self.book.keep(whole, micros(at) / 1e6)
-        self.hide_after(whole, micros(at) / 1e6)
+        had_end = whole in self.book.find([whole])
+        # Another process may be forgetting it by the end that it had.
+        with self.forgetting().leaving(whole) if had_end else nullcontext():
+            if had_end:
+                self.forgetting().amend.read_kept_text(whole)
+            self.book.keep(whole, micros(at) / 1e6)
+            self.hide_after(whole, micros(at) / 1e6)
         return whole
 
     def cancel(self, ref: str) -> bool:
@@ -126,15 +132,17 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
 
         One of the notebook that has expired is shown again. Raises: Unavailable; as `expire`.
         """
-        if self.ends.covers(ref) and not self.is_away(ref):
-            end = self.ends.find_end(ref)
-            self.ends.set_end(ref, None)
-            return end is not None
-        was = ref in self.book.read()
-        if was:
-            self.book.drop([ref])
-            self.hide_after(ref, None)
-        return was
+        service = self.forgetting()
+        with service.leaving(ref):
+            if self.ends.covers(ref) and not self.is_away(ref):
+                end = self.ends.find_end(ref)
+                self.ends.set_end(ref, None)
+                return end is not None
+            was = ref in self.book.read()
+            if was:
+                self.book.drop([ref])
+                self.hide_after(ref, None)
+            return was and self._may_be_there(service, ref)
 
     def list_expiring(self) -> list[tuple[str, datetime]]:
         """The ref of each entry that expires, and when, the next first. Raises: Unavailable.
@@ -149,7 +157,7 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
             return [
                 (ref, datetime.fromtimestamp(at, UTC))
                 for ref, at in found
-                if ref == FORMER_HISTORY or self.is_away(ref) or self._is_there(service, ref)
+                if self._may_be_there(service, ref)
             ]
 
     def sweep(self) -> tuple[str, ...]:
@@ -195,8 +203,6 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         except CommonplaceError:
             # Together takes one pass over all journals; one by one, one failure stops no other.
             self._forget_each(service, due)
-        else:
-            self.book.drop(due)
 
     def _list_due(self, now: float) -> tuple[list[str], list[str]]:
         """The refs of entries that are due here: those that can be reached, and those away now."""
@@ -225,8 +231,6 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
                 self._forget(service, [ref])
             except CommonplaceError as exc:
                 failed.append((ref, exc))
-            else:
-                self.book.drop([ref])
         if failed:
             ref, why = failed[0]
             raise Unavailable(
@@ -237,13 +241,28 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
 
     def _forget(self, service: ForgettingService, due: Sequence[str]) -> None:
         """Forget entries, and what quotes them; those of the notebook are left out of all else."""
-        while there := [ref for ref in due if self._is_there(service, ref)]:
+        while there := [ref for ref in self._still_due(due) if self._is_there(service, ref)]:
+
+            def check(planned: Sequence[str] = there) -> None:
+                if self._still_due(planned) != planned:
+                    raise NotFound("Some of these have not expired any more.")
+
             try:
-                service.delete(service.plan(there))
+                service.delete(service.plan(there), check=check)
             except NotFound:
-                continue  # another process was faster with some of them
+                continue  # another process was faster with some, or someone lets some stay
             break
-        self.ends.leave_out([ref for ref in due if self.ends.covers(ref)])
+        gone = self._still_due(due)
+        self.ends.leave_out([ref for ref in gone if self.ends.covers(ref)])
+        self.book.drop(gone, until=micros(self.clock()) / 1e6)
+
+    def _still_due(self, refs: Sequence[str]) -> list[str]:
+        """Those of these entries whose time has come as far as is noted by now."""
+        now, times = micros(self.clock()) / 1e6, self.book.find(refs)
+        return [ref for ref in refs if times.get(ref, math.inf) <= now]
+
+    def _may_be_there(self, service: ForgettingService, ref: str) -> bool:
+        return ref == FORMER_HISTORY or self.is_away(ref) or self._is_there(service, ref)
 
     def _is_there(self, service: ForgettingService, ref: str) -> bool:
         try:

@@ -12,7 +12,7 @@ The plan is of one moment: an entry that was edited since is a Conflict, and not
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
@@ -32,7 +32,7 @@ from commonplace.verbs.forgetting.inherited import drop_inherited, find_heirs
 from commonplace.verbs.forgetting.shingles import Shingle, cutter, shingles_in, shingles_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -53,6 +53,9 @@ _DAY = timedelta(days=1)
 _NOTEBOOK = "notebook:"
 _DATABASE = "the database of memories"
 _FORMER = "former texts in the database of memories"
+
+_LEAVING_WAITS_S = 30.0
+"""How long who lets an entry stay waits for a process that forgets: as for a lock of SQLite's."""
 
 _Noted: TypeAlias = "tuple[str, str, int | None, Sequence[Inherited]]"
 """What is noted of an entry that is being forgotten: its ref, its version, and how to."""
@@ -296,11 +299,14 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
         """Delete what the plan says, and search for anything left. Raises: as `delete`."""
         return self._prove(plan, self.delete(plan))
 
-    def delete(self, plan: ForgettingPlan) -> tuple[str, ...]:
+    def delete(
+        self, plan: ForgettingPlan, *, check: Callable[[], None] = lambda: None
+    ) -> tuple[str, ...]:
         """Delete what the plan says; returns the journals' notes.
 
-        What a killed process had begun to forget goes first. Raises: as `AmendService.delete`;
-        entries that were not deleted then stay noted, unless they are refused for good.
+        What a killed process had begun to forget goes first. check: refuses by what it raises, once
+        no other process forgets. Raises: as `AmendService.delete`; entries that were not deleted
+        then stay noted, unless they are refused for good.
         """
         check_may_delete()
         notes: list[str] = []
@@ -308,15 +314,32 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             make_folder(self.pending.parent)
             with locked(self.pending.parent), revealed():
                 notes += self._finish_noted()
+                check()
                 self._refuse_changed(plan)
                 inherited = list(plan.with_inherited)
                 wanted = [
                     (each.ref, each.version, plan.kept_days, inherited) for each in plan.entries
                 ]
                 self._keep_replaced(plan.entries)
-                replace_file(self.pending, json.dumps(wanted).encode())
+                self._note(wanted)
                 notes += self._delete_noted(wanted)
         return tuple(notes)
+
+    @contextmanager
+    def leaving(self, ref: str) -> Iterator[None]:
+        """Let an entry stay that was to be forgotten, and meanwhile have nothing be forgotten.
+
+        Raises: Unavailable, also where another process forgets for long.
+        """
+        make_folder(self.pending.parent)
+        with locked(self.pending.parent, waits_s=_LEAVING_WAITS_S), revealed():
+            noted = self._read_noted()
+            left = [each for each in noted if each[0] != ref]
+            if left:
+                self._note(left)
+            elif noted:
+                remove_file(self.pending)
+            yield
 
     def _refuse_changed(self, plan: ForgettingPlan) -> None:
         """Refuse where an overview changed that is to leave the history. Raises: Conflict.
@@ -350,12 +373,19 @@ class ForgettingService(Struct, frozen=True, kw_only=True):
             return self._finish_noted()
 
     def _finish_noted(self) -> tuple[str, ...]:
-        try:
-            wanted: list[_Noted] = json.loads(self.pending.read_bytes())
-        except (OSError, ValueError):
+        if not (wanted := self._read_noted()):
             return ()
         notes = self._delete_noted(wanted)
         return (f"An earlier forgetting of {counted_entries(len(wanted))} was finished.", *notes)
+
+    def _note(self, wanted: Sequence[_Noted]) -> None:
+        replace_file(self.pending, json.dumps(wanted).encode())
+
+    def _read_noted(self) -> list[_Noted]:
+        try:
+            return list(json.loads(self.pending.read_bytes()))
+        except (OSError, ValueError):
+            return []
 
     def _delete_noted(self, wanted: Sequence[_Noted]) -> list[str]:
         # First: what a killed process leaves undone can be read as long as the entries are there.

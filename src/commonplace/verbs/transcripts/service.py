@@ -312,8 +312,9 @@ class TranscriptService(Struct, frozen=True, kw_only=True):
         old = self.list_old(days)
         if old:
             self.present.refuse_unless_borne_out("No session is deleted")
-        refs = [ref for x in old for ref in self._refs_of(x.client, x.name)]
+        filed = {x.ref: self._refs_of(x.client, x.name) for x in old}
         gone = self.store.retain(self._before(days)) if old else []
+        refs = [ref for x in gone for ref in filed.get(x.ref, ())]
         notes = left_notes(self.filing.forget(refs)) if refs else ()
         messages = sum(x.messages for x in gone)
         facts = {"days": days, "refs": [x.ref for x in gone], "messages": messages}

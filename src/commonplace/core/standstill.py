@@ -1,6 +1,7 @@
-"""Whether this process stood still since a request came, as where its machine is frozen or moved.
+"""Whether this process stood still since it began on something, as where its machine is frozen.
 
-Its client may have asked another server since, and changed there what this one would write now.
+Others may have changed since what it would write now: what writes a journal asks once it has the
+lock. Imports next to nothing, since hooks write files too.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ import math
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Unavailable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -43,8 +44,19 @@ class Standstill:
 
     def __init__(self, *, now: Callable[[], float] = seconds) -> None:
         self._now = now
-        self._looked_at = math.inf  # before it is first looked, however long a start takes
+        self._watchers = 0
+        self._checked_at = math.inf
         self._went_on_at = -math.inf
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """While something checks the clock all the time; before and after it none is known of."""
+        self._watchers += 1
+        self._checked_at = math.inf  # however long nobody watched
+        try:
+            yield
+        finally:
+            self._watchers -= 1
 
     @contextmanager
     def asked(self, came: float | None = None) -> Iterator[None]:
@@ -53,7 +65,7 @@ class Standstill:
         came: when, as `came_at` has it; where it is None the request was just read.
         """
         if came is None:
-            self.look()
+            self.check_clock()
             came = self._now()
             if came - self._went_on_at < _UNREAD_S:
                 came = math.nextafter(self._went_on_at, -math.inf)
@@ -63,23 +75,39 @@ class Standstill:
         finally:
             _came.reset(before)
 
+    @contextmanager
+    def begun(self) -> Iterator[None]:
+        """What is done inside is begun now, by nobody's request."""
+        self.check_clock()
+        with self.asked(self._now()):
+            yield
+
     def refuse(self) -> None:
-        """Refuse to keep what was asked before a standstill. Raises: Unavailable."""
+        """Refuse to keep what was asked before a standstill. Raises: Unavailable.
+
+        Asked with a lock in hand that keeps others out: else it may stand still right after.
+        """
         if _came.get() == math.inf:
-            return  # no request asked for it, and nobody looks all the time where none is answered
-        self.look()  # whoever goes on first after a standstill sees it
+            return  # as of a command
+        self.check_clock()  # whoever goes on first after a standstill sees it
         if _came.get() < self._went_on_at:
             raise Unavailable(
                 "This server stood still for a while, and keeps nothing that it was asked before.",
                 hint="Look whether it is done by now, then ask again.",
             )
 
-    def look(self) -> None:
-        """Compare the time with that of the last look; a server looks ten times a second."""
+    def check_clock(self) -> None:
+        """Find out whether the process stood still since the last call; a server asks at 10 Hz."""
+        if not self._watchers:
+            return
         now = self._now()
-        if now - self._looked_at > LONGEST_S:
-            self._went_on_at = now
-        self._looked_at = now
+        if now - self._checked_at > LONGEST_S:
+            self.note_standstill()
+        self._checked_at = now
+
+    def note_standstill(self) -> None:
+        """Take it that the process went on just now."""
+        self._went_on_at = self._now()
 
 
 PROCESS = Standstill()
