@@ -109,7 +109,7 @@ class AuthorizationWorld:
                 monotonic=self.clock.seconds,
             ),
             inside=self._inside,
-            withheld=lambda _caller: [],
+            withheld=lambda _caller: frozenset(),
             pages=pages,
             metrics=Metrics(),
             resource=ProtectedResource(

@@ -7,9 +7,10 @@ that it is not valid, and never logs what a request contains.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -24,7 +25,7 @@ from commonplace_server.http.resource import OPEN_TO_ALL
 from commonplace_server.scope import API, AUTHORIZATION, PATH, STREAM, is_api, space_asked, tool_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from commonplace_server.http.authenticator import Authenticator, Caller
     from commonplace_server.http.limits import Limits, RateLimiter
@@ -55,6 +56,8 @@ _ASKING = 8
 _STRANGERS = "\0strangers"
 """Whose requests those are counted as that sign in: no owner's name."""
 _MOST_OF_A_STRANGER = 64 * 1024
+_KINDS = 64
+"""Of how many sets of names it is kept how they are found: each set of toolsets has one."""
 _Said = TypeVar("_Said")
 
 
@@ -84,7 +87,7 @@ class Gate:
         limits: Limits,
         readiness: Readiness,
         inside: Callable[[Caller, Scope, Receive, Send], Awaitable[None]],
-        withheld: Callable[[Caller], Sequence[bytes]],
+        withheld: Callable[[Caller], frozenset[bytes]],
         pages: Application | None,
         metrics: Metrics,
         resource: ProtectedResource | None = None,
@@ -290,7 +293,7 @@ class Gate:
         withheld = self._withheld(caller)
         if is_api(scope):
             called = tool_at(scope["path"])
-        elif any(b'"%s"' % name in body for name in withheld):
+        elif _naming(withheld).search(body):
             called = _tool_called(body)
         else:
             return
@@ -315,6 +318,12 @@ def _is_reply(headers: Mapping[bytes, bytes], body: bytes) -> bool:
     if not isinstance(message, dict) or "method" in message:
         return False
     return "result" in message or "error" in message
+
+
+@lru_cache(_KINDS)
+def _naming(names: frozenset[bytes]) -> re.Pattern[bytes]:
+    """What finds any of these names, quoted, in a body."""
+    return re.compile(b'"(?:%s)"' % (b"|".join(map(re.escape, names)) or b"(?!)"))
 
 
 def _tool_called(body: bytes) -> str:
