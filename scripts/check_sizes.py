@@ -46,7 +46,7 @@ ROOMS = {
     "src/commonplace/journals/private": 6550,
     "src/commonplace/journals/timeline": 5950,
     "src/commonplace/journals/transcripts": 5565,
-    "src/commonplace/search": 5340,
+    "src/commonplace/search": 5349,
     "src/commonplace/verbs": 2680,
     "src/commonplace/verbs/backup": 1250,
     "src/commonplace/verbs/brief": 1250,
