@@ -22,6 +22,7 @@ from commonplace.search.statements import (
     names_answer,
     read_statement,
     share_to_follow,
+    subject_of,
     takes_place,
     words_at_new_number,
 )
@@ -105,10 +106,9 @@ def in_order(hits: Sequence[_Ranked], others: Sequence[_Ranked] = ()) -> list[_R
 
 
 class _Looked(NamedTuple):
-    """A hit, what it says, and the words that it is about."""
+    """A hit, and the words that it is about: what else it says is read of few."""
 
     hit: Hit
-    says: Statement
     subject: frozenset[str]
 
 
@@ -132,28 +132,30 @@ class _Former(NamedTuple):
     """
 
     hit: Hit
-    says: Statement
     asked: frozenset[str]
     asks_name: bool
     wanted: frozenset[str]
     later: Sequence[_Later]
     looked: Sequence[_Looked]
 
+    @property
+    def says(self) -> Statement:
+        """What it says."""
+        return read_statement(self.hit.doc.own_text)
+
 
 def _formers(question: str, hits: Sequence[Hit], others: Sequence[Hit]) -> list[_Former]:
     """Those of the hits that hold still, and that are about enough of the question."""
     asks = read_statement(question)
     asked, asks_name = asks.subject, asks_for_name(question)
-    looked = [
-        _Looked(hit, says := read_statement(hit.doc.own_text), says.subject)
-        for hit in [*hits, *others][: numbers.LATER_LOOKED_AT]
-    ]
+    some = [*hits, *others][: numbers.LATER_LOOKED_AT]
+    looked = [_Looked(hit, subject_of(hit.doc.own_text)) for hit in some]
     formers = []
-    for hit, says, subject in looked[: len(hits)]:
+    for hit, subject in looked[: len(hits)]:
         wanted = asked & subject
         if hit.replaced_by is None and len(wanted) >= len(asked) * numbers.ASKED_OF_FORMER:
             later = _later_ones(hit, wanted, looked, asks.names & wanted, asks_name=asks_name)
-            formers.append(_Former(hit, says, asked, asks_name, wanted, later, looked))
+            formers.append(_Former(hit, asked, asks_name, wanted, later, looked))
     return formers
 
 
@@ -172,14 +174,15 @@ def _later_ones(
     names: Those of them that are names: a later one has them all.
     """
     found = []
-    for hit, says, subject in looked:
+    for hit, subject in looked:
         both = wanted & subject
         if len(both) <= len(wanted) * numbers.ASKED_LEAST or not names <= both:
             continue
         is_rare = sum(both <= each.subject for each in looked) <= numbers.ASKED_RARE
-        may_answer = not asks_name or names_answer(says, wanted)
-        if is_rare and may_answer and hit.replaced_by is None and may_follow(hit.doc, former.doc):
-            found.append(_Later(hit, says, len(both)))
+        if is_rare and hit.replaced_by is None and may_follow(hit.doc, former.doc):
+            says = read_statement(hit.doc.own_text)
+            if not asks_name or names_answer(says, wanted):
+                found.append(_Later(hit, says, len(both)))
     return found
 
 
