@@ -47,7 +47,7 @@ ROOMS = {
     "src/commonplace/journals/timeline": 5950,
     "src/commonplace/journals/transcripts": 5565,
     "src/commonplace/search": 5349,
-    "src/commonplace/verbs": 2680,
+    "src/commonplace/verbs": 2700,
     "src/commonplace/verbs/backup": 1250,
     "src/commonplace/verbs/brief": 1250,
     "src/commonplace/verbs/chronicle": 2100,
