@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from tests.cases import cases
 
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.ports import Language  # noqa: TC001  a tool's hints are read when it is called
 from commonplace.core.values import Answer
 from commonplace.verbs.toolset import Arg, Effects, Tool, Toolset
@@ -104,6 +104,40 @@ def test_an_error_names_the_argument_the_value_and_what_fits(arguments, sentence
     with pytest.raises(Invalid) as caught:
         TOOL.call(arguments)
     assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("names", "size"),
+    [(["kestrel"] * 2501, "2,501 texts have 20,008"), (["x" * 20_000], "1 texts have 20,001")],
+)
+def test_a_list_that_nobody_can_mean_is_refused(names, size):
+    """Whether its texts are many or long; one that is shorter by a text is taken."""
+    with pytest.raises(Invalid, match=f"^Invalid names: {size} characters\\. "):
+        TOOL.call({"text": "a", "names": names})
+    assert TOOL.call({"text": "a", "names": names[1:]}).facts["names"] == names[1:]
+
+
+def test_no_tool_works_on_a_long_argument_that_it_only_reads_by(app):
+    """Each list of each tool is bound, and each text of a tool that writes nothing."""
+    long, taken, lists = "kestrel " * 2501, set(), set()
+    for tool in (each for toolset in app.toolsets() for each in toolset.tools):
+        needed = dict.fromkeys(tool.schema.get("required", ()), "kestrel")
+        for name, schema in tool.schema["properties"].items():
+            kind = "" if "enum" in schema else schema["type"]
+            if kind == "array":
+                lists.add(name)
+                with pytest.raises(Invalid, match=f"^Invalid {name}: 2,501 texts have 20,008 "):
+                    tool.call(needed | {name: long.split()})
+            elif kind == "string" and not tool.effects.writes:
+                try:
+                    tool.call(needed | {name: long})
+                    taken.add(f"{tool.name}.{name}")
+                except (Invalid, NotFound):
+                    pass
+    assert lists >= {"tags", "journals", "kinds", "sections"}
+    # These are not what it reads by: it puts them together.
+    merged = {"version_a", "version_b", "work_context"}
+    assert taken <= {f"journal_synthesize_conflict.{name}" for name in merged}
 
 
 def test_a_long_wrong_value_is_cut_in_the_error():

@@ -427,7 +427,7 @@ class _OverviewQuestions:
 
 def _check_text(text: str) -> None:
     if not text.strip():
-        raise Invalid("The query is blank.", hint="Ask in words, such as 'database lock problems'.")
+        raise Invalid("Invalid query: it is blank.", hint="Ask in words: 'database lock problems'.")
     refuse_long(text)
 
 

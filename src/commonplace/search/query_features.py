@@ -166,7 +166,7 @@ def refuse_long(text: str) -> None:
     """Refuse a question that is a document, before anything is read from it. Raises: Invalid."""
     if len(text) > policy.MAX_QUERY_LENGTH:
         raise Invalid(
-            f"The query has {len(text):,} characters.",
+            f"Invalid query: it has {len(text):,} characters.",
             hint=f"Use at most {policy.MAX_QUERY_LENGTH:,}: a question, not a document.",
         )
 

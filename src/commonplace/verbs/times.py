@@ -31,7 +31,7 @@ NO_INSTANT = ("Unknown time phrase", "Time phrase lies ahead", "No beginning")
 """How `core.when` says that words are no past time; its examples are spans of time."""
 
 # What rooms below call what came in as some argument of a tool's.
-_OTHERWISE_NAMED = re.compile(r"Invalid (?:time|message): ")
+_OTHERWISE_NAMED = re.compile(r"Invalid (?:time|message|query): ")
 
 
 class Clocked(Protocol):

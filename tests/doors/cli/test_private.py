@@ -141,8 +141,8 @@ def test_search_narrowed():
     [
         (["x", "--limit", "0"], "Invalid limit: 0. Use 1 to 100."),
         (["x", "--type", "all"], "'all' is not one of"),
-        ([" "], "The query is blank."),
-        (["x" * 10_001], "The query has 10,001 characters."),
+        ([" "], "Invalid query: it is blank."),
+        (["x" * 10_001], "Invalid query: it has 10,001 characters."),
     ],
 )
 def test_searches_that_cannot_be_meant(words, says):

@@ -515,12 +515,12 @@ def test_trouble_with_the_database_is_called_after_no_argument(world, tool, argu
         (
             "search_entries",
             {"text": "x" * 10_001},
-            "Invalid text: the query has 10,001 characters. Use at most 10,000",
+            "Invalid text: it has 10,001 characters. Use at most 10,000",
         ),
         (
             "find_when_i",
             {"what": "x" * 10_001},
-            "Invalid what: the query has 10,001 characters. Use at most 10,000",
+            "Invalid what: it has 10,001 characters. Use at most 10,000",
         ),
         (
             "search_entries",

@@ -322,8 +322,8 @@ def test_journals_and_kinds_narrow(app):
 @cases(
     ("arguments", "message"),
     [
-        ({"query": " "}, "Invalid query: the query is blank."),
-        ({"query": "x" * 10_001}, "Invalid query: the query has 10,001 characters."),
+        ({"query": " "}, "Invalid query: it is blank."),
+        ({"query": "x" * 10_001}, "Invalid query: it has 10,001 characters."),
         ({"query": "x", "when": "someday"}, "Invalid when: unknown time phrase: 'someday'."),
         (
             {"query": "x", "journals": ["privat"]},

@@ -31,7 +31,7 @@ MOST_RANKED = 1000
 SHOWN_MATCHES = 10
 """How many entries answer a question for when something was."""
 
-BAD_QUERY = "The query "
+BAD_QUERY = "Invalid query: "
 """How the finder begins what it says of a text."""
 
 _NEAREST = 300

@@ -55,7 +55,7 @@ from commonplace.verbs.memory.finding import (
     MemoryStats,
 )
 from commonplace.verbs.memory.lines import found_answer, list_answer, saved_answer
-from commonplace.verbs.times import naming, read_at
+from commonplace.verbs.times import read_at
 from commonplace.verbs.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
@@ -242,19 +242,18 @@ class MemoryService:
         Use it before you answer what may depend on earlier chats, journals, to-dos or preferences.
         Returns snippets, best first, recent ones before older ones that fit as well.
         """
-        with naming("query", about="The query "):
-            found = self.search(
-                MemoryQuestion(
-                    text=query,
-                    kinds=_kinds(kinds, filters),
-                    top_k=top_k,
-                    when=when,
-                    as_of=as_of,
-                    intent=intent,
-                    diverse=diverse,
-                    unsure=unsure,
-                )
+        found = self.search(
+            MemoryQuestion(
+                text=query,
+                kinds=_kinds(kinds, filters),
+                top_k=top_k,
+                when=when,
+                as_of=as_of,
+                intent=intent,
+                diverse=diverse,
+                unsure=unsure,
             )
+        )
         card = debug and self.shows_cards
         answer = found_answer(found, explain=explain or card, card=card)
         if debug and not card:

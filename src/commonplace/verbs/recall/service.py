@@ -419,8 +419,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
         from commonplace.core.when.inside import find_when
         from commonplace.search.query_features import asks_for_all, read_todos, refuse_long
 
-        with naming("query"):
-            refuse_long(query)
+        refuse_long(query)
         now = self.clock()
         if when.strip():
             with naming("when"):

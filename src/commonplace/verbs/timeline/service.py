@@ -45,7 +45,7 @@ from commonplace.verbs.timeline.lines import (
 )
 from commonplace.verbs.timeline.reading import find_id, parse_interval, parse_period, read_named
 from commonplace.verbs.timeline.trend_lines import compared_level, comparison_lines, trend_lines
-from commonplace.verbs.times import naming, read_as_of, read_at
+from commonplace.verbs.times import read_as_of, read_at
 from commonplace.verbs.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
@@ -314,10 +314,7 @@ class TimelineService:
         """
         interval = parse_interval(self, when=when, since=since, until=until)
         before = read_as_of(self, as_of)
-        with naming("query", about="The query "):
-            found = self.find(
-                query, interval=interval, types=entry_types, limit=limit, before=before
-            )
+        found = self.find(query, interval=interval, types=entry_types, limit=limit, before=before)
         return found_answer(found, query, before, self.zone, explain=explain)
 
     def find(
@@ -576,8 +573,7 @@ class TimelineService:
         return answer
 
     def _context_answer(self, query: str, budget: int) -> Answer:
-        with naming("query", about="The query "):
-            found = self.context(query, budget_tokens=budget)
+        found = self.context(query, budget_tokens=budget)
         lines = time_lines(found.interval, self.zone)
         lines += [CAUTION, "", found.text] if found.text else [NOTHING]
         most = budget * TOKEN_BYTES // 2
