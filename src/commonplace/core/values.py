@@ -160,12 +160,13 @@ AreCurrent: TypeAlias = "Callable[[Any], Callable[[], Sequence[bool]]]"
 class Since(Struct, frozen=True, kw_only=True):
     """What the index knows of one source: its last mark, and the stamp of each ref under a prefix.
 
-    mark is None when nothing was filed yet, or when every entry is to be looked at anew (a sweep);
-    stamps are given in both cases, so that a scan hands over only what really differs.
+    mark is None when nothing was filed yet, or when all is to be looked at again (a sweep); stamps
+    are given in both cases, so that a scan hands over what really differs. now: the scan's mark.
     """
 
     mark: str | None
     stamps: Callable[[str], Mapping[str, str]]
+    now: str | None = None
 
 
 class KnownSources(Struct, frozen=True, kw_only=True):

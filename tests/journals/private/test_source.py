@@ -33,7 +33,7 @@ class Follower:
         mark = self.source.mark()
         if mark == self.mark and not sweep:
             return []
-        known = Since(mark=None if sweep else self.mark, stamps=self._stamps)
+        known = Since(mark=None if sweep else self.mark, stamps=self._stamps, now=mark)
         told = []
         for change in list(self.source.scan(known)):
             match change:
@@ -358,8 +358,24 @@ def test_an_entry_filed_in_the_middle_of_a_scan_is_not_dropped(world, mark, day_
             filed[ref] = journal.read_entry(ref).stamp
         return {ref: stamp for ref, stamp in filed.items() if ref.startswith(prefix)}
 
-    changes = sources_of(journal)[0].scan(Since(mark=mark, stamps=stamps))
+    source = sources_of(journal)[0]
+    changes = source.scan(Since(mark=mark, stamps=stamps, now=source.mark()))
     assert not [change for change in changes if isinstance(change, Drop)]
+
+
+def test_a_day_that_came_back_after_the_mark_was_taken_is_not_dropped(world, user):
+    """Another process writes into it and files that before the scan of that mark begins."""
+    journal, follower = user
+    ref = journal.write({"feelings": "first"}).refs[0]
+    follower.catch_up()
+    (folder,) = (each for each in world.user_root.iterdir() if each.is_dir())
+    away = world.user_root / "away"
+    folder.rename(away)
+    now = follower.source.mark()
+    away.rename(folder)
+    known = Since(mark=follower.mark, stamps=follower._stamps, now=now)
+    assert not [x for x in follower.source.scan(known) if isinstance(x, Drop)]
+    assert ref in follower.docs
 
 
 def test_a_read_only_folder_keeps_no_vectors_and_no_one_minds(

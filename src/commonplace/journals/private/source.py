@@ -43,7 +43,7 @@ from commonplace.journals.private.repair import corrupt_sidecars
 from commonplace.journals.private.watch import FolderWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from commonplace.core.expiring import Hidden
@@ -165,21 +165,27 @@ class RootSource:
         # What is filed is asked for before the disk is, here and for each day: else an entry that
         # another process writes and files in between would look like one that has gone.
         known = since.stamps(f"{self.name}/") if before is None else {}
-        with translated(self._root.path):
-            try:
-                days = day_times(self._root)
-            except FileNotFoundError:
-                days = {}
+        days = self._days_of_scan(since, before)
         if before is None:
             gone = {x.removeprefix(f"{self.name}/").partition("/")[0] for x in known} - days.keys()
             changed = gone | days.keys()
         else:
-            changed = {day for day, mtime_ns in days.items() if before.get(day) != str(mtime_ns)}
+            changed = {day for day, mark in days.items() if before.get(day) != mark}
             changed |= before.keys() - days.keys()
             if token != known_token:  # what git holds may be another's word by now
                 changed |= days.keys()
         for day in sorted(changed, reverse=True):
             yield from self._scan_day(day, since, whose, is_there=day in days)
+
+    def _days_of_scan(self, since: Since, before: Mapping[str, str] | None) -> dict[str, str]:
+        """The day folders and their marks, as the scan's mark has them unless one is gone there."""
+        if before is not None and (now := _parse_mark(since.now)) is not None:
+            now.pop(_REPOSITORY, None)
+            if before.keys() <= now.keys():  # else it may have come back, and been filed, since
+                return now
+        with translated(self._root.path), contextlib.suppress(FileNotFoundError):
+            return {day: str(mtime_ns) for day, mtime_ns in day_times(self._root).items()}
+        return {}
 
     def _scan_day(
         self, day: str, since: Since, whose: Whose, *, is_there: bool

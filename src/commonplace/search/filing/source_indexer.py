@@ -358,15 +358,15 @@ class SourceIndexer:
         was_killed = (since.mark or "").endswith(_BEGUN)
         begun = None if since.mark is None else f"{since.mark.removesuffix(_BEGUN)}{_BEGUN}"
         known, _, hidden = (since.mark or "").removesuffix(_BEGUN).partition(_HIDING)
-        # Other entries are left out than before: each that is there, or not, is looked for.
-        differs = since.mark is not None and hidden != mark.partition(_HIDING)[2]
+        now, _, hiding = mark.partition(_HIDING)
         sweep = sweep and not self.source.exact_mark
         if not sweep and since.mark == mark:
             return
         is_first = was_killed or since.mark is None
         is_counted = is_first and self._count(since)
-        whole = sweep or differs or is_first
-        changes = iter(self.source.scan(replace(since, mark=None if whole else known)))
+        # Other entries are left out than before: each that is there, or not, is looked for.
+        whole = sweep or is_first or hidden != hiding
+        changes = iter(self.source.scan(replace(since, mark=None if whole else known, now=now)))
         has_left_out = is_last = False
         while not is_last:
             batch, is_last = self._next_batch(changes)
