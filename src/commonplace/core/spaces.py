@@ -94,7 +94,12 @@ def author_at_work() -> str:
 
 def by_member(author: str) -> str:
     """What names a text's author behind it, as ` by ann`, to a member of a space; else empty."""
-    return f" by {visible_line(author)}" if author and author_at_work() else ""
+    return f" by {name}" if (name := shown_author(author)) else ""
+
+
+def shown_author(author: str) -> str:
+    """The name of a text's author, to a member of a space; else empty."""
+    return visible_line(author) if author and author_at_work() else ""
 
 
 def writer_at_work() -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_instant
 from commonplace.core.errors import Conflict
 from commonplace.core.fence import fenced, visible
-from commonplace.core.spaces import author_at_work, by_member
+from commonplace.core.spaces import by_member, shown_author
 from commonplace.core.text import counted_entries, excerpt, opening, text_hash
 from commonplace.journals.notebook.format import ref_of, version_of
 from commonplace.verbs.answers import (
@@ -243,7 +243,7 @@ def hit_facts(found: NotebookHit, *, explain: bool) -> dict[str, Any]:
         "combined_score": rounded(hit.combined_score),
         "salience": round(hit.salience, 3),
         "score": round(hit.score, 3),
-        **({"author": hit.doc.author} if hit.doc.author and author_at_work() else {}),
+        **({"author": author} if (author := shown_author(hit.doc.author)) else {}),
         **({"by": hit.by} if explain else {}),
         **chain_facts(hit),
         **replaced_since_facts(hit.replaced_since),

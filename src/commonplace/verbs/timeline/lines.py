@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_instant, render_interval, render_time
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.rollups import render_numbers
-from commonplace.core.spaces import author_at_work, by_member
+from commonplace.core.spaces import by_member, shown_author
 from commonplace.core.text import excerpt, opening
 from commonplace.journals.timeline.entry import (
     label_of,
@@ -108,7 +108,7 @@ def entry_facts(entry: TimelineEntry, zone: tzinfo, text: str) -> dict[str, Any]
         "tags": _names(entry, "tags"),
         "text": visible(text),
         "cut": text != entry.content,
-        **({"author": visible_line(member)} if member and author_at_work() else {}),
+        **({"author": author} if (author := shown_author(member)) else {}),
     }
 
 
