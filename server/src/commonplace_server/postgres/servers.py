@@ -116,7 +116,7 @@ class Servers:
         asked = {"home": home.id, "place": home.place, "instead": instead}
         with self._database.across() as conn:
             conn.execute(_query("claim"), asked)
-            served = _read_state(conn, {}).served
+            served, *_ = _read_served(conn)
         assert served is not None  # of two who ask at once, one is
         return served
 
@@ -136,11 +136,16 @@ class Servers:
         return others
 
 
-def _read_state(conn: Connection, own: Mapping[str, str]) -> DatabaseState:
+def _read_served(conn: Connection) -> tuple[ServedHome | None, bool, datetime]:
     row = conn.execute(_query("state")).fetchone()
     assert row is not None
     home, place, is_read_only, at = row
     served = None if home is None else ServedHome(id=str(home), place=str(place))
+    return served, is_read_only, at
+
+
+def _read_state(conn: Connection, own: Mapping[str, str]) -> DatabaseState:
+    served, is_read_only, at = _read_served(conn)
     others = _read_others(conn, own)
     return DatabaseState(served=served, is_read_only=is_read_only, at=at, others=others)
 
