@@ -238,6 +238,21 @@ def test_a_fault_with_one_user_stops_no_other(aged, servers, work, clock, admin)
     assert admin.execute(left).fetchall() == [("ann",)]
 
 
+@pytest.mark.usefixtures("agreed")
+def test_a_fault_in_one_duty_holds_up_no_other_of_a_user(aged, work, clock, admin):
+    """What cannot be forgotten stays, and is tried again; all else of the user goes in time."""
+    ask(aged, "add_entry", message="fed the wombats", expires="tomorrow")
+    ask(aged, "memory_save", kind="todo", title="A dingo.", expires="in 8 days")
+    admin.execute("UPDATE cp_entries SET more = 'no JSON' WHERE body LIKE 'fed the%'")
+    clock.advance(2 * DAY_S)
+    work(**OLD)
+    left = "SELECT count(*) FROM cp_transcripts WHERE messages > 0"
+    assert admin.execute(left).fetchone() == (0,)
+    assert "cp_entries" in traces(admin, "wombats")
+    ((due,),) = admin.execute("SELECT upkeep_at FROM cp_kept").fetchall()
+    assert due <= clock()
+
+
 def test_other_settings_count_for_who_is_idle_too(aged, work, announce, admin):
     """Everybody is judged again once a worker has others, though at first that cannot be noted."""
     announce()

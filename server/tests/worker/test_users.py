@@ -1,5 +1,6 @@
 """A worker looks at users of whom something changed, and keeps up those of whom something is due."""
 
+from datetime import timedelta
 from threading import Barrier, BrokenBarrierError, Event, Thread
 
 from tests.patience import PATIENCE_S
@@ -17,8 +18,8 @@ class Upkeep:
         self._clock = clock
         self._done = done
 
-    def next_at(self, owner):
-        return self._clock()
+    def next_at(self, owner, *, after=None):
+        return self._clock() if after is None else self._clock() + timedelta(hours=1)
 
     def keep_up(self, owner):
         self._done()
@@ -56,3 +57,14 @@ def test_neither_looks_nor_upkeep_wait_for_each_other(world, parts, pool, monkey
         stop.set()
         both.abort()
         thread.join()
+
+
+def test_what_is_stuck_puts_off_nothing_that_is_due_before_it_is_tried_again(world, pool):
+    """That is a day later; what else is due of its user in an hour is done in an hour."""
+    world.open("ann").save_todo("harbour")
+    world.database.run("UPDATE cp_kept SET upkeep_at = '2001-01-01'")
+    upkeep = Upkeep(world.clock, lambda: None)
+    users = UserRounds(DueUsers(pool), follow=print, upkeep=upkeep, clock=world.clock)
+    users.keep_up(Event())
+    found = world.database.rows("SELECT upkeep_at FROM cp_kept")
+    assert [at for (at,) in found] == [world.clock() + timedelta(hours=1)]

@@ -21,6 +21,7 @@ from commonplace.journals.timeline.entry import JOURNAL
 from commonplace.journals.transcripts.message import time_of
 from commonplace.verbs.timeline.commands import TimelineCommands
 from commonplace_server.background import Background
+from commonplace_server.duties import each_duty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,8 +137,15 @@ class RollupScheduler(Background):
 
 def roll_up_some(app: App) -> tuple[int, bool]:
     """Do some of what is due of one owner; see `RollupScheduler._turn`."""
-    app.sweep_expired()
-    app.transcripts.service().retain_as_set()
+    with each_duty() as do:
+        do(app.sweep_expired)
+        do(lambda: app.transcripts.service().retain_as_set())
+        found: list[tuple[int, bool]] = []
+        do(lambda: found.append(_roll_up(app)))
+    return found[0]
+
+
+def _roll_up(app: App) -> tuple[int, bool]:
     service = app.timeline.service()
     service.feed()
     made = service.rollups.catch_up(most=TURN_MOST, within_s=TURN_S)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from commonplace_server.postgres.database import Connection, Postgres
 
 _ASKED_AT_ONCE = 1_000
+_EVER = datetime(1, 1, 1, tzinfo=UTC)
 
 
 class LeasedUser(Struct, frozen=True, kw_only=True):
@@ -122,10 +123,18 @@ class DueUsers:
             (found,) = _row(conn, "feeds", owner, journals=list(journals))
         return bool(found)
 
-    def next_upkeep(self, owner: str, by: UpkeepSettings, now: datetime) -> datetime | None:
-        """When the upkeep of a user is due next, None for never. Raises: Unavailable."""
+    def next_upkeep(
+        self, owner: str, by: UpkeepSettings, now: datetime, *, after: datetime = _EVER
+    ) -> datetime | None:
+        """When the upkeep of a user is due next, later than a time; None for never.
+
+        Of what grows old only the oldest of a kind is looked at. Raises: Unavailable.
+        """
         with self._database.owner_transaction(owner) as conn:
-            times = [*_row(conn, "next_end", owner), *_retained_until(conn, owner, by.retention)]
+            times = [
+                *_row(conn, "next_end", owner, after=after),
+                *_retained_until(conn, owner, by.retention),
+            ]
             # What another program wrote may be no time.
             with suppress(ValueError):
                 (edit,) = _row(conn, "oldest_former", owner)
@@ -137,7 +146,7 @@ class DueUsers:
                     times.append(_after(last, timedelta(days=by.session_days)))
             if by.asks_model and _row(conn, "waits_for_words", owner, most=MOST_FAILURES)[0]:
                 times.append(now)
-        return min((x for x in times if x is not None), default=None)
+        return min((x for x in times if x is not None and x > after), default=None)
 
     def _lease(self, name: str, **asked: object) -> list[LeasedUser]:
         with self._database.across() as conn:

@@ -66,9 +66,9 @@ SELECT EXISTS (
 ) OR EXISTS (SELECT FROM cp_timelines WHERE user_id = %(owner)s);
 
 -- name: next_end
--- When the next entry of a user expires, or did. What was taken back of a notebook stays.
+-- When the next entry of a user expires, or did, later than a time. What was taken back of a notebook stays.
 SELECT min(expires_at) FROM wb_times
-WHERE user_id = %(owner)s AND NOT (kind = 'notebook' AND expires_at <= to_timestamp(86400));
+WHERE user_id = %(owner)s AND expires_at > %(after)s AND NOT (kind = 'notebook' AND expires_at <= to_timestamp(86400));
 
 -- name: oldest
 -- The time of the oldest entry of each of some levels and states of a user's timeline that may grow old.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.journals.timeline.retention import parse_retention
+from commonplace_server.duties import each_duty
 from commonplace_server.postgres.servers import Servers
 from commonplace_server.store.due_users import UpkeepSettings
 from commonplace_server.wiring.servers import find_unlike, place_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from commonplace.app import App, Apps
     from commonplace.core.clock import Clock
+    from commonplace.verbs.timeline.service import TimelineService
     from commonplace_server.postgres.database import Postgres
     from commonplace_server.store.due_users import DueUsers
 
@@ -74,10 +76,11 @@ class UserUpkeep:
             # Not before: who dies in between asks once more.
             self._servers.announce_settings(said, place_of(settings))
 
-    def next_at(self, owner: str) -> datetime | None:
+    def next_at(self, owner: str, *, after: datetime | None = None) -> datetime | None:
         """When it is due next, of what is kept otherwise here in a day at most; see the port."""
         now = self._clock()
-        next_at = self._due.next_upkeep(owner, self._by, now)
+        later = {} if after is None else {"after": after}
+        next_at = self._due.next_upkeep(owner, self._by, now, **later)
         in_a_day = now + timedelta(seconds=numbers.UPKEEP_FAILED_S)
         if (next_at is None or next_at > in_a_day) and not self._retains():
             return in_a_day  # by the servers' settings it may be sooner
@@ -86,15 +89,19 @@ class UserUpkeep:
     def keep_up(self, owner: str) -> None:
         """Do some of it; see the port."""
         retains = self._retains()
-        with self._apps.using(owner) as app:
-            app.finish_forgetting()
+        with self._apps.using(owner) as app, each_duty() as do:
+            do(app.finish_forgetting)
             if retains:
-                app.former.sweep()
+                do(app.former.sweep)
             if owner == self._apps.settings.owner:
                 return  # all else of theirs lies on the disk of some machine
             if retains:
-                app.transcripts.service().retain_as_set()
-            _keep_timeline_up(app, retains=retains)
+                do(lambda: app.transcripts.service().retain_as_set())
+            service = app.timeline.service()
+            do(service.catch_up)
+            do(lambda: _ask_model(app, service))
+            if retains and service.retention.is_on:
+                do(service.run_due)
 
     def close_idle(self) -> None:
         """Close the apps of users who need them no more; see the port."""
@@ -112,10 +119,6 @@ class UserUpkeep:
         return not unlike
 
 
-def _keep_timeline_up(app: App, *, retains: bool) -> None:
-    service = app.timeline.service()
-    service.catch_up()
+def _ask_model(app: App, service: TimelineService) -> None:
     if (models := app.timeline.background_model_texts(service)) is not None:
         models.run(within_s=numbers.UPKEEP_TURN_S)
-    if retains and service.retention.is_on:
-        service.run_due()

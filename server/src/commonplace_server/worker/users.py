@@ -27,8 +27,11 @@ _log = logging.getLogger(f"commonplace.{__name__}")
 class KeepsUp(Protocol):
     """What a user's upkeep is: what is old or has expired goes, a language model is asked."""
 
-    def next_at(self, owner: str) -> datetime | None:
-        """When it is due next, None for never. Raises: Unavailable."""
+    def next_at(self, owner: str, *, after: datetime | None = None) -> datetime | None:
+        """When it is due next, None for never. Raises: Unavailable.
+
+        after: Only what is due later than that counts.
+        """
         ...
 
     def keep_up(self, owner: str) -> None:
@@ -98,10 +101,14 @@ class UserRounds:
             upkeep.keep_up(user.owner)
             next_at, kept_up_at = upkeep.next_at(user.owner), self._clock()
             if next_at is not None:
-                # What cannot be done, as where nothing bears out the clock, is tried once a day.
-                done = self._due.has_changed(user)
-                rests = numbers.UPKEEP_PAUSE_S if done else numbers.UPKEEP_FAILED_S
-                next_at = max(next_at, kept_up_at + timedelta(seconds=rests))
+                pause = timedelta(seconds=numbers.UPKEEP_PAUSE_S)
+                if next_at <= kept_up_at and not self._due.has_changed(user):
+                    # What cannot be done, as where nothing bears out the clock, is tried once a
+                    # day, and holds up nothing that is due before.
+                    again = kept_up_at + timedelta(seconds=numbers.UPKEEP_FAILED_S)
+                    later = upkeep.next_at(user.owner, after=kept_up_at)
+                    next_at = again if later is None else min(again, later)
+                next_at = max(next_at, kept_up_at + pause)
         self._due.note_upkeep(user, next_at=next_at, kept_up_at=kept_up_at)
 
     @contextmanager
