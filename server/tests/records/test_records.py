@@ -17,6 +17,7 @@ from commonplace_server.postgres.database import Postgres
 from commonplace_server.postgres.migrate import migrate_postgres
 from commonplace_server.records.backlog import MemoryBacklog
 from commonplace_server.records.store import MemoryPostgres, list_record_migrations
+from commonplace_server.records.times import MemoryTimes
 from commonplace_server.records.upkeep import MemoryUpkeep
 from commonplace_server.wiring.schema import check_database, check_worker, list_series
 from commonplace_server.worker import numbers
@@ -517,3 +518,24 @@ def test_what_an_application_leaves_out_has_a_default(database, tmp_path):
             conn.execute("INSERT INTO wb_todo (user_id, title) VALUES ('bob', 'quokkarine')")
     database.run(f"DROP ROLE {role}")
     world.close()
+
+
+class TestAbsent:
+    def test_what_a_user_lacks_is_asked_once_and_counts_until_a_write(self, pool, mine, clock):
+        """A search then asks for none of it; what is written meanwhile, or was due, is there."""
+        times = MemoryTimes(pool, owner="ann", column="expires_at")
+        with pool.together("ann"):
+            assert times.list_due(clock().timestamp()) == []
+            with pool.shared_transaction("ann") as conn:
+                assert conn.absent == {"due", "unfiled", "preferences", "timeline"}
+            assert (mine.unfiled(9), mine.find("preference", "preferences")) == ([], None)
+            ref_id = mine.save(todo("feed the quokka")).ref_id
+            mine.save(RecordDraft(kind="preference", fields={"language": "en"}))
+            assert {each.ref_id for each in mine.unfiled(9)} == {ref_id, "preferences"}
+            assert mine.find("preference", "preferences").language == "en"
+        times.keep_times({f"memory:todo/{ref_id}": 0.0})
+        with pool.together("ann"):
+            assert times.list_due(clock().timestamp()) == [f"memory:todo/{ref_id}"]
+            with pool.shared_transaction("ann") as conn:
+                assert conn.absent == {"timeline"}
+            assert len(mine.unfiled(9)) == 2

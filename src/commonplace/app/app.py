@@ -6,7 +6,7 @@ Nothing below this room imports it; it decides nothing that a room could decide.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from commonplace.app.backends import Backend
@@ -24,7 +24,7 @@ from commonplace.app.wiring.recall import RecallWiring
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.expiring import PENDING, is_revealed
-from commonplace.core.ports import FindsShortRefs
+from commonplace.core.ports import AsksTogether, FindsShortRefs
 from commonplace.core.refs import short_number
 from commonplace.core.spaces import at_work, author_at_work, writer_at_work
 from commonplace.core.values import NOTHING_KNOWN, Put
@@ -34,6 +34,7 @@ from commonplace.verbs.selection import select_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
 
@@ -153,6 +154,7 @@ class App(OwnerContext):
         asks_database = name not in WITHOUT_MEMORY or name in self._shared_names
         within: TimesWithin = "all" if asks_database else "file"
         return self._made(name).prepared(
+            together=self._together,
             before=lambda: self._prepare(self.finish_forgetting(within=within)),
             before_writes=lambda: self._prepare(self.sweep_expired(within=within)),
             names_behind=self.names_behind,
@@ -164,6 +166,13 @@ class App(OwnerContext):
         """The toolsets of the journals that lie in a database."""
         shared = self.shared.journals_in_database(self.settings.owner)
         return frozenset(x for row in JOURNALS if row.name in shared for x in row.toolsets)
+
+    def _together(self) -> AbstractContextManager[None]:
+        """One transaction for what a call asks of a database, unless it waits for a model."""
+        if self.settings.database.url is None or self.encoder.get() is None:
+            return nullcontext()
+        store = self.memory.journal
+        return store.together() if isinstance(store, AsksTogether) else nullcontext()
 
     def _prepare(self, notes: Sequence[str]) -> Sequence[str]:
         """The notes for a tool's answer: on what was forgotten before it, and on what is gone."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from contextlib import nullcontext
 from functools import cache, cached_property, partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -22,6 +23,7 @@ from commonplace.verbs.answers import either, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from commonplace.core.ports import Language
@@ -90,6 +92,9 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         about: The journals it is about, before what its docstring says; empty where that says it.
         quotes: Whether its text holds stored text outside a fence; see `Answer.quoted_by`.
         is_json: Whether its text is its facts as JSON and nothing else, as some clients read it.
+        is_short: Whether it waits for nothing but an encoder, so that all it asks of a server may
+            share a transaction.
+        together: Has what is asked before and in a run share one, of a tool that is short.
         before: Called before each run; the notes that it gives are added to the answer.
         names_behind: Reads a name as it was shown, with marks for secrets, as the name itself.
         opens: Gives the object that `run` is a method of, its journal opened; None for a function.
@@ -108,6 +113,8 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     about: str = ""
     quotes: bool = False
     is_json: bool = False
+    is_short: bool = False
+    together: Callable[[], AbstractContextManager[None]] | None = None
     before: Callable[[], Sequence[str]] | None = None
     names_behind: Callable[[str], str] | None = None
     opens: Callable[[], object] | None = None
@@ -177,7 +184,11 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         Raises:
             Invalid: Names the argument, its value and what fits.
         """
-        once = partial(self._called, arguments, sampler, ends)
+
+        def once() -> Answer:
+            with nullcontext() if self.together is None else self.together():
+                return self._called(arguments, sampler, ends)
+
         return once() if self.effects.writes else retried(once)
 
     def _called(
@@ -399,6 +410,7 @@ class Toolset(Struct, frozen=True, kw_only=True):
     def prepared(
         self,
         *,
+        together: Callable[[], AbstractContextManager[None]],
         before: Callable[[], Sequence[str]],
         before_writes: Callable[[], Sequence[str]],
         names_behind: Callable[[str], str],
@@ -407,6 +419,7 @@ class Toolset(Struct, frozen=True, kw_only=True):
         """The same toolset, with what an app does around each of its tools; see `Tool`.
 
         Args:
+            together: Around each tool that is short; see `Tool`.
             before: Called before each tool that reads, and before a resource is read, which has no
                 room for the notes that it gives.
             before_writes: Called before a tool that writes.
@@ -416,7 +429,10 @@ class Toolset(Struct, frozen=True, kw_only=True):
 
         def tool(each: Tool) -> Tool:
             first = before_writes if each.effects.writes else before
-            return replace(each, before=first, names_behind=names_behind, expiring=expiring)
+            given = {"names_behind": names_behind, "expiring": expiring}
+            return replace(
+                each, before=first, together=together if each.is_short else None, **given
+            )
 
         def resource(each: Resource) -> Resource:
             def read() -> str:

@@ -103,13 +103,16 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     Where no pooler stands between, what is asked with `prepare` is parsed once, and may be planned
     once for all: for queries alone that look rows up by their keys, of whoever has few or many.
     timeline: The database's number and the primary's; see `replaced`.
-    plans_for_all: Whether its transaction plans for no user in particular, which the index asks of
-        it.
+    plans_for_all: Whether its transaction plans for no user in particular, as the index asks of it.
+    is_shared: Whether several questions share its transaction, which a write of theirs ends.
+    absent: What its user has nothing of, where a shared transaction was told so; see `MemoryTimes`.
     """
 
     deadline: float | None = None
     timeline = UNKNOWN
     plans_for_all = False
+    is_shared = False
+    absent: frozenset[str] = frozenset()
 
     @classmethod
     def connect(cls, conninfo: str = "", **given: Any) -> Self:
@@ -370,6 +373,7 @@ class Postgres:
             ending = ExitStack()
             owner = parse_owner(joint.owner)
             conn = ending.enter_context(self._transaction(owner, "soon", None))
+            conn.is_shared = True
             joint.shared = _SharedTransaction(conn, time.monotonic() + self._deadline_s / 2, ending)
         return joint.shared.conn
 
@@ -379,8 +383,10 @@ class Postgres:
         if joint.shared is None or joint.is_used:
             return
         shared, joint.shared = joint.shared, None
-        with _logged_end():
+        try:
             shared.ending.close()
+        except CommonplaceError as exc:  # what was read is read
+            _log.warning("A transaction of questions did not end well: %s", exc)
 
     def _drop(self) -> None:
         """End this thread's shared transaction with the failure that is being handled."""
@@ -627,22 +633,13 @@ def refuse_unguarded(conn: Connection, name: str, *, tables: Sequence[str]) -> N
         raise Invalid(f"{name} is encoded in {encoding}.", hint="Make one in UTF8.")
 
 
-@contextmanager
-def _logged_end() -> Iterator[None]:
-    """The end of a transaction of questions: a failure is logged alone; what was read is read."""
-    try:
-        yield
-    except CommonplaceError as exc:
-        _log.warning("A transaction of questions did not end well: %s", exc)
-
-
 def _begin(conn: Connection, owner: str, commit: Commit, quota: str, late: float) -> None:
     left_s = max(late - time.monotonic(), 0.001)
     # In whole seconds there are few of them, and each is put together once.
     left_ms = math.ceil(left_s) * 1000 if left_s > 1 else math.ceil(left_s * 1000)
     whole, conn.deadline = conn.deadline, min(time.monotonic() + _BEGIN_S, late + _GRACE_S)
     ends_stopped = conn.info.server_version >= _ENDS_STOPPED
-    conn.plans_for_all = False
+    conn.plans_for_all, conn.is_shared, conn.absent = False, False, frozenset()
     conn.execute(_beginning(owner, commit, quota, left_ms, ends_stopped))
     conn.deadline = whole
 

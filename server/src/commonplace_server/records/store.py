@@ -143,6 +143,8 @@ class MemoryPostgres:
         if not may_be_id(ref_id):
             return None
         with self._database.shared_transaction(self._owner) as conn:
+            if kind == "preference" and "preferences" in conn.absent:
+                return None
             return self._find(conn, kind, ref_id)
 
     def find_successor(self, kind: Kind, ref_id: str) -> Record | None:
@@ -238,7 +240,11 @@ class MemoryPostgres:
 
     def unfiled(self, limit: int) -> list[OutboxLine]:
         """What changed and whose words no index has yet; see `Outbox`. Raises: Unavailable."""
-        rows = self._ask("unfiled", limit=limit)
+        asked = {"user_id": self._owner, "limit": limit}
+        with self._database.shared_transaction(self._owner) as conn:
+            if "unfiled" in conn.absent:
+                return []
+            rows = conn.execute(query("unfiled"), asked, prepare=True).fetchall()
         return [line_of((self._owner, *row)) for row in rows]
 
     def filed(self, noted: Sequence[OutboxLine]) -> None:
@@ -317,7 +323,7 @@ class MemoryPostgres:
     def _ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:
         asked = {"user_id": self._owner, **values}
         with self._database.shared_transaction(self._owner) as conn:
-            return conn.execute(query(name), asked, prepare=name == "unfiled").fetchall()
+            return conn.execute(query(name), asked).fetchall()
 
     def _row(self, record: Record) -> dict[str, Any]:
         return {**row_of(record, unwritten=None), **self._named(record.kind, record.id)}

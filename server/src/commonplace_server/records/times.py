@@ -32,11 +32,17 @@ if TYPE_CHECKING:
 _FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0
 
 
+_ABSENT = ("due", "unfiled", "preferences", "timeline")
+"""What a user may have nothing of, in the order of the query."""
+
+
 @cache
-def query(name: str, column: TimeColumn) -> sql.Composed:
+def query(name: str, column: TimeColumn) -> sql.SQL:
     """One of the queries of a kind of time, for the driver."""
-    text = read_queries("commonplace_server.records", "times.sql")[name]
-    return statement(text).format(time=sql.Identifier(column))
+    texts = read_queries("commonplace_server.records", "times.sql")
+    text = texts[name].replace("{due}", texts["due"])
+    # Composed once: the driver would put its parts together at each call.
+    return statement(statement(text).format(time=sql.Identifier(column)).as_string())
 
 
 class MemoryTimes:
@@ -77,9 +83,17 @@ class MemoryTimes:
         return {ref_of_line(kind, ref_id): at for kind, ref_id, at in rows}
 
     def list_due(self, now: float) -> Sequence[str]:
-        """The refs of records whose time has come; see the port."""
+        """The refs of records whose time has come; see the port.
+
+        Of several questions it is the first: it asks too what the next ones need not ask.
+        """
         with self._database.shared_transaction(self._owner) as conn:
-            rows = self._ask(conn, "due", now=now)
+            if conn.is_shared and not conn.absent:
+                (there,) = self._ask(conn, "absent", now=now)
+                conn.absent = frozenset(
+                    x for x, is_there in zip(_ABSENT, there, strict=True) if not is_there
+                )
+            rows = [] if "due" in conn.absent else self._ask(conn, "due", now=now)
         return [ref_of_line(kind, ref_id) for kind, ref_id in rows]
 
     def keep_times(self, times: Mapping[str, float]) -> None:
@@ -108,7 +122,7 @@ class MemoryTimes:
 
     def _ask(self, conn: Connection, name: str, **values: object) -> list[tuple[Any, ...]]:
         asked = {"user_id": self._owner, **values}
-        is_of_a_search = name in {"due", "times_of"}
+        is_of_a_search = name in {"due", "times_of", "absent"}
         return conn.execute(query(name, self._column), asked, prepare=is_of_a_search).fetchall()
 
     def _set(self, conn: Connection, name: str, times: Mapping[str, float]) -> None:

@@ -1,5 +1,5 @@
 -- The queries of when a user's records expire, and of since when they are replaced by one that is gone:
--- {time} is the column of either.
+-- {time} is the column of either, and {due} the query of that name.
 
 -- name: times
 -- The time of each record that has one. An entry of a notebook that was taken back has none: it is kept, and
@@ -25,6 +25,13 @@ SELECT kind, ref_id FROM wb_times
 WHERE user_id = %(user_id)s AND {time} <= least(now(), to_timestamp(%(now)s))
     AND NOT (kind = 'notebook' AND {time} <= to_timestamp(86400))
 ORDER BY {time}, kind, ref_id;
+
+-- name: absent
+-- What each search would ask one by one: whether there is a record whose time has come, one whose words wait for the
+-- index, preferences, and a timeline.
+SELECT EXISTS ({due}), EXISTS (SELECT FROM wb_outbox WHERE user_id = %(user_id)s AND words_due),
+    EXISTS (SELECT FROM wb_preferences WHERE user_id = %(user_id)s),
+    EXISTS (SELECT FROM cp_timelines WHERE user_id = %(user_id)s);
 
 -- name: keep
 -- Sets times, in the order of the key: else two who set several would wait for each other.

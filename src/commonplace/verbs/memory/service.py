@@ -191,7 +191,10 @@ class MemoryService:
     def toolset(cls, opens: Callable[[], Self]) -> Toolset:
         """The tool that searches, a method of what `opens` gives; listing it opens nothing."""
         search = Tool(
-            run=cls.memory_search, title="Search the user's memory", aliases=("memory.search",)
+            run=cls.memory_search,
+            title="Search the user's memory",
+            aliases=("memory.search",),
+            is_short=True,
         )
         return Toolset(name="memory", guide=_GUIDE, tools=(search,)).of(opens)
 
@@ -214,7 +217,7 @@ class MemoryService:
                     title="Delete from the user's memory",
                     effects=Effects(writes=True, destroys=True),
                 ),
-                Tool(run=cls.memory_list, title="List the user's memory"),
+                Tool(run=cls.memory_list, title="List the user's memory", is_short=True),
             ),
         ).of(opens)
 

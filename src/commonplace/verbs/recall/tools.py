@@ -80,7 +80,13 @@ class RecallTools:
             name="recall",
             guide=_GUIDE,
             tools=(
-                Tool(run=cls.recall, title="Recall from memory", about=_ABOUT, view=SEARCH),
+                Tool(
+                    run=cls.recall,
+                    title="Recall from memory",
+                    about=_ABOUT,
+                    view=SEARCH,
+                    is_short=True,
+                ),
                 Tool(run=cls.list_by_time, title="Remember a time", view=PERIOD),
                 Tool(run=cls.open_ref, title="Open a memory"),
                 Tool(
