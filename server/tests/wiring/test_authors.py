@@ -183,6 +183,18 @@ def test_the_pages_name_them_too(browse):
             until(lambda at=page, by=f"by {name}": by in web.get(at).text, f"{name} at {page}")
 
 
+def test_the_pages_of_one_person_do_not_name_them(browse):
+    """Every entry of theirs would say so; of another's, as one that was imported, the page does."""
+    apps, tokens, web = browse()
+    with apps.using("ann") as app:
+        ref = ask(app, "add_entry", message="The quokka was fed.").facts["ref"]
+        ask(app, "journal_write", path="food", entry="The quokka ate.", overview="It eats.")
+    assert web.post("/web/enter", data={"key": tokens.create("ann")[1]}).status_code == 303
+    for page in (f"/web/entry?ref={ref}", "/web/notebook/section?name=food"):
+        shown = web.get(page).text
+        assert ("quokka" in shown, "by ann" in shown) == (True, False), page
+
+
 @pytest.mark.usefixtures("postgres_template")  # the roles
 def test_an_overview_from_before_is_by_who_wrote_its_entry(empty_database):
     """One that came without an entry is by nobody who is known; nothing is filed once more."""
