@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import os
 import shutil
 import signal
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 TTL_S = 20
 """After so long a leader that says nothing is replaced: the least that Patroni takes."""
 
-AGREED = {
+AGREED: dict[str, Any] = {
     "ttl": TTL_S,
     "loop_wait": 2,
     "retry_timeout": 3,
@@ -35,10 +36,22 @@ AGREED = {
 }
 """What its nodes agree on; the page `Operating it` has the same."""
 
+FOLLOWING: dict[str, Any] = {
+    # Else a node of another name waits for the primary's next checkpoint: minutes.
+    "basebackup": [{"checkpoint": "fast"}],
+    "remove_data_directory_on_rewind_failure": True,
+    "remove_data_directory_on_diverged_timelines": True,
+}
+"""How a node comes to follow the one that leads; the page has the same."""
+
 ENCODED = {"encoding": "UTF8", "locale": "C"}
 """How its databases are made."""
 
+LOG = logging.getLogger(__name__)
+
 _PATRONI = Path(__file__).parents[3] / ".tools" / "patroni"
+_SLOTS = {"max_replication_slots": 30}
+_LAST_LINES = 60
 
 
 class Node:
@@ -61,7 +74,8 @@ class Node:
             "restapi": {"listen": rest, "connect_address": rest},
             "etcd3": {"host": f"127.0.0.1:{self._cluster.etcd}"},
             "bootstrap": {
-                "dcs": AGREED,
+                # A node that is gone keeps its slot for half an hour, and here ten may go in that.
+                "dcs": {**AGREED, "postgresql": {**AGREED["postgresql"], "parameters": _SLOTS}},
                 "initdb": [*({x: y} for x, y in ENCODED.items()), "no-sync"],
             },
             "postgresql": {
@@ -80,8 +94,7 @@ class Node:
                     "shared_buffers": "64MB",
                     "fsync": "off",  # what a machine's own end would lose is not the subject
                 },
-                "remove_data_directory_on_rewind_failure": True,
-                "remove_data_directory_on_diverged_timelines": True,
+                **FOLLOWING,
             },
         }
 
@@ -244,9 +257,12 @@ class Cluster:
         )
 
     def close(self) -> None:
-        """Kill all of it, and delete its folder."""
+        """Kill all of it, log the last that its programs said, and delete its folder."""
         for node in self.nodes:
             node.signal(signal.SIGKILL)
+        for each in sorted(self.folder.glob("*.log")):
+            last = each.read_text("utf-8", errors="replace").splitlines()[-_LAST_LINES:]
+            LOG.info("%s: %s", each.name, "\n".join(last))
         self._held.close()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 from server.tests.proof import pgbouncer
-from server.tests.proof.cluster import AGREED, ENCODED
+from server.tests.proof.cluster import AGREED, ENCODED, FOLLOWING
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
 
@@ -25,9 +25,11 @@ def pooled(text):
 
 
 def test_patroni_is_as_in_the_proof_of_failover():
-    """What nodes agree on, and how databases are encoded."""
-    set_there = yaml.safe_load(block("yaml", "scope: "))["bootstrap"]
-    assert set_there == {"dcs": AGREED, "initdb": [{name: x} for name, x in ENCODED.items()]}
+    """What nodes agree on, how databases are encoded, and how a node comes to follow."""
+    set_there = yaml.safe_load(block("yaml", "scope: "))
+    initdb = [{name: x} for name, x in ENCODED.items()]
+    assert set_there["bootstrap"] == {"dcs": AGREED, "initdb": initdb}
+    assert FOLLOWING.items() <= set_there["postgresql"].items()
 
 
 def test_pgbouncer_is_as_in_the_proofs():
