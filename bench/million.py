@@ -144,7 +144,7 @@ def filled_folder(cache: Path, count: int, encoder: Encoder) -> Path:
     began = time.monotonic()
     with _opened(folder) as index:
         _fill(index, make_docs(count), encoder)
-        size = index.counts(encoder.identity).bytes
+        size = index.bytes_on_disk()
     took = time.monotonic() - began
     print(f"Filled in {took:.0f} s, {size / 1e9:.1f} GB", file=sys.stderr, flush=True)
     mark(home, "filled")

@@ -468,6 +468,10 @@ class OwnerIndex(Protocol):
         """How much is held, and how much of it waits for a vector of this encoder."""
         ...
 
+    def bytes_on_disk(self) -> int:
+        """The size of its files; 0 where it has none."""
+        ...
+
 
 @runtime_checkable
 class FindsTexts(Protocol):
@@ -496,6 +500,10 @@ class Searched(Protocol):
 
     def counts(self, identity: str) -> Counts:
         """How much is held, and how much of it waits for a vector of this encoder."""
+        ...
+
+    def bytes_on_disk(self) -> int:
+        """The size of its files; 0 where it has none."""
         ...
 
 

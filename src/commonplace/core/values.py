@@ -358,11 +358,10 @@ class Encoded(Struct, frozen=True, kw_only=True):
 
 
 class Counts(Struct, frozen=True, kw_only=True):
-    """How much an index holds: docs, those without a vector of one encoder, bytes on disk."""
+    """How much an index holds: docs, and those without a vector of one encoder."""
 
     docs: int
     pending: int
-    bytes: int
 
 
 class DocCount(Struct, frozen=True, kw_only=True):

@@ -166,9 +166,13 @@ class MemoryOwnerIndex:
         return candidates_of(measured, asked)
 
     def counts(self, identity: str) -> Counts:
-        """How much is held; bytes on disk are 0."""
+        """How much is held; see the port."""
         with self._lock:
-            return Counts(docs=len(self._held), pending=len(self._pending(identity)), bytes=0)
+            return Counts(docs=len(self._held), pending=len(self._pending(identity)))
+
+    def bytes_on_disk(self) -> int:
+        """0: it has no files; see the port."""
+        return 0
 
     def count_by_journal(self) -> dict[str, int]:
         """How many docs of each journal there are; see the port."""

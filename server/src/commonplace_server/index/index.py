@@ -343,13 +343,14 @@ class PostgresOwnerIndex:
         return self._common.database.together(self._owner)
 
     def counts(self, identity: str) -> Counts:
-        """How much is held, and how much waits for this encoder; bytes are not counted.
-
-        Raises: Unavailable.
-        """
+        """How much is held, and how much waits for this encoder. Raises: Unavailable."""
         with self._reading() as tx:
             docs, pending = self._counts(tx, identity)
-        return Counts(docs=docs, pending=pending, bytes=0)
+        return Counts(docs=docs, pending=pending)
+
+    def bytes_on_disk(self) -> int:
+        """0: it has no files; see the port."""
+        return 0
 
     def count_by_kind(self, identity: str) -> list[DocCount]:
         """How much is held of each kind of docs; see the port. Raises: Unavailable."""

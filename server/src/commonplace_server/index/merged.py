@@ -75,8 +75,11 @@ class MergedIndex:
         return Counts(
             docs=sum(each.docs for each in found),
             pending=sum(each.pending for each in found),
-            bytes=sum(each.bytes for each in found),
         )
+
+    def bytes_on_disk(self) -> int:
+        """The size of the files of all of them."""
+        return sum(self._of_each(lambda each: each.bytes_on_disk()))
 
     def count_by_kind(self, identity: str) -> list[DocCount]:
         """How much is held of each kind of docs of each journal, which lies in one of them."""

@@ -203,7 +203,7 @@ class Doctor:
             found = self._weights.found()
             identity = found.identity if isinstance(found, Weights) else ""
             counts = self._app.index.counts(identity)
-            size = f"{counts.bytes / 1_000_000:.1f} MB"
+            size = f"{self._app.index.bytes_on_disk() / 1_000_000:.1f} MB"
             yield f"Schema {SCHEMA}, {counted_entries(counts.docs)}, {size}."
             if counts.pending:
                 makers = (

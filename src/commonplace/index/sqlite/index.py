@@ -272,7 +272,11 @@ class SqliteOwnerIndex:
         with self._file.using() as (conn, _), snapshot(conn):
             docs = int(conn.execute(self._sql["count_docs"]).fetchone()[0])
             pending = self._count_pending(conn, self._encoder_id(conn, identity))
-        return Counts(docs=docs, pending=pending, bytes=self._file.bytes_on_disk())
+        return Counts(docs=docs, pending=pending)
+
+    def bytes_on_disk(self) -> int:
+        """The size of its files; see the port."""
+        return self._file.bytes_on_disk()
 
     def count_by_kind(self, identity: str) -> list[DocCount]:
         """How much is held of each kind of docs; see the port. Raises: Unavailable.

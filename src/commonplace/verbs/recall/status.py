@@ -212,7 +212,7 @@ def read_index(
         filing.refresh(policy.FILING_WAIT_S)
         for each in index.count_by_kind(identity) if isinstance(index, CountsKinds) else ():
             kinds.setdefault(each.journal, []).append(each)
-        size = index.counts(identity).bytes
+        size = index.bytes_on_disk()
     except CommonplaceError as exc:
         why = explained(exc)
     journals = [
