@@ -84,8 +84,9 @@ class Connection(sqlite3.Connection):
         return super().execute(sql, *args)
 
 connect = sqlite3.connect
-def connect_with_faults(*args, **rest):
-    return connect(*args, **{"factory": Connection, **rest})
+def connect_with_faults(*args, factory=sqlite3.Connection, **rest):
+    faulty = type(factory.__name__, (Connection, factory), {})
+    return connect(*args, factory=faulty, **rest)
 sqlite3.connect = connect_with_faults
 '''
 
