@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 SHARE = 0.1
 _USER = "ada"
 _BURST = 3
-_ROUNDS = 2
+_ROUNDS = 5
 _BEHIND = ("look ", "file ", "erasing")
 
 
