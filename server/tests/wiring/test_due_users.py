@@ -16,6 +16,7 @@ from commonplace_server.store.due_users import DueUsers
 from commonplace_server.wiring.memories import open_worker
 from commonplace_server.wiring.schema import check_worker
 from commonplace_server.wiring.servers import announce_settings, open_servers
+from commonplace_testing import FrozenClock
 from commonplace_testing.language import FakeLLM, summarising
 
 LONG_AGO = "2026-01-05 09:00"
@@ -281,6 +282,27 @@ def test_everybody_is_judged_again_some_at_a_time(database, admin, clock, monkey
         DueUsers(pool).ask_for_all(now)
     found = admin.execute("SELECT upkeep_at FROM cp_kept ORDER BY user_id").fetchall()
     assert [at for (at,) in found] == [now, before, now, now, now]
+
+
+class TickingClock(FrozenClock):
+    """One that goes on whenever it is asked."""
+
+    def __call__(self):
+        return self.advance(0.001)
+
+
+@pytest.mark.parametrize("clock", [TickingClock()])
+def test_what_no_model_may_be_shown_is_tried_again_a_day_later(one, work, clock, admin):
+    """Though time goes by while a worker asks what is due, and words are waited for all the time."""
+    ask(one, "process_thoughts", reflections=SAID, at=LONG_AGO)
+    asks = {"llm.url": "https://llm.example.org/v1", "llm.model": "small"}
+    for _ in range(2):
+        work(**asks, **{"llm.background": "true", "timeline.feed": "private"})
+        clock.advance(600)
+    made = "SELECT bool_or(is_private = 1) FROM cp_rollups WHERE generator LIKE 'extractive %'"
+    assert admin.execute(made).fetchone() == (True,)
+    ((due,),) = admin.execute("SELECT upkeep_at FROM cp_kept").fetchall()
+    assert due > clock() + timedelta(hours=23)
 
 
 def test_a_model_is_asked_once_for_a_period(one, work, clock, admin):

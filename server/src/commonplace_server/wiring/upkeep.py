@@ -78,7 +78,8 @@ class UserUpkeep:
 
     def next_at(self, owner: str, *, after: datetime | None = None) -> datetime | None:
         """When it is due next, of what is kept otherwise here in a day at most; see the port."""
-        now = self._clock()
+        # What waits for a language model is due at any time, hence at none that is later.
+        now = self._clock() if after is None else after
         later = {} if after is None else {"after": after}
         next_at = self._due.next_upkeep(owner, self._by, now, **later)
         in_a_day = now + timedelta(seconds=numbers.UPKEEP_FAILED_S)
