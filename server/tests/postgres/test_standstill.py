@@ -14,9 +14,13 @@ from commonplace_server.postgres.database import Postgres
 
 class Seconds:
     now = 100.0
+    meanwhile = None
 
     def __call__(self):
-        return self.now
+        now, meanwhile, self.meanwhile = self.now, self.meanwhile, None
+        if meanwhile:
+            meanwhile()
+        return now
 
 
 @pytest.fixture
@@ -98,6 +102,20 @@ def test_a_process_that_wrote_before_it_served_did_not_stand_still(seconds):
         with made.watching(), made.asked():
             made.check_clock()
             made.refuse()
+
+
+def test_a_thread_that_notes_the_time_late_makes_no_standstill(standstill, seconds):
+    """The others looked at the clock all the time that it waited for its turn."""
+
+    def check_on():
+        for _ in range(2):
+            seconds.now += LONGEST_S - 1
+            standstill.check_clock()
+
+    with standstill.asked():
+        seconds.meanwhile = check_on
+        standstill.check_clock()
+        standstill.refuse()
 
 
 def test_what_may_have_lain_unread_came_right_before_the_process_went_on(standstill, seconds):

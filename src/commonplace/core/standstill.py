@@ -103,7 +103,8 @@ class Standstill:
         now = self._now()
         if now - self._checked_at > LONGEST_S:
             self.note_standstill()
-        self._checked_at = now
+        if not now < self._checked_at < math.inf:  # no slow thread sets it back
+            self._checked_at = now
 
     def note_standstill(self) -> None:
         """Take it that the process went on just now."""
