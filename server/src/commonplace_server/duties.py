@@ -23,8 +23,6 @@ def each_duty() -> Iterator[Callable[[Callable[[], object]], None]]:
         except Exception as exc:  # noqa: BLE001  raised at the end
             failed.append(exc)
 
-    try:
-        yield do
-    finally:
-        if failed:
-            raise failed[0]
+    yield do
+    if failed:
+        raise failed[0]

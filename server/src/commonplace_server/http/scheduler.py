@@ -112,7 +112,7 @@ class RollupScheduler(Background):
         return midnight + (past // QUARTER + 1) * QUARTER + self._grace
 
     def _turn(self, owner: str) -> tuple[int, bool]:
-        """Roll up some of one owner's periods.
+        """Let what has expired and old sessions of one owner go, and roll up some periods.
 
         Returns:
             How many rollups were made, and whether nothing more is due.
@@ -122,9 +122,9 @@ class RollupScheduler(Background):
             with PROCESS.begun(), self._apps.using(owner) as app:
                 return roll_up_some(app)
         except CommonplaceError as exc:
-            _log.warning("The timeline of one owner was not rolled up: %s", exc)
+            _log.warning("Not all that is due of one owner was done: %s", exc)
         except Exception:  # noqa: BLE001  a thread's last line: the others still have their turn
-            _log.exception("The timeline of one owner was not rolled up")
+            _log.exception("Not all that is due of one owner was done")
         return 0, True
 
     def _run(self) -> None:
