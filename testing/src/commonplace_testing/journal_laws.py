@@ -76,7 +76,7 @@ class _Follower(Struct):
         if mark == self.mark and not sweep:
             return []
         changes = []
-        since = Since(mark=None if sweep else self.mark, stamps=self._stamps)
+        since = Since(mark=None if sweep else self.mark, stamps=self._stamps, now=mark)
         for change in self.source.scan(since):
             match change:
                 case Put(doc):
