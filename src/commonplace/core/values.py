@@ -161,7 +161,7 @@ class Since(Struct, frozen=True, kw_only=True):
     """What the index knows of one source: its last mark, and the stamp of each ref under a prefix.
 
     mark is None when nothing was filed yet, or when all is to be looked at again (a sweep); stamps
-    are given in both cases, so that a scan hands over what really differs. now: the scan's mark.
+    are given in both cases, so that a scan hands over what differs. now: the mark taken for it.
     """
 
     mark: str | None
