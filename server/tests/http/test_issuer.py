@@ -19,7 +19,7 @@ from server.tests.http_world import HttpServer, bearer, home, token_for
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Denied, Unavailable
-from commonplace_server.http.authenticator import Authenticator
+from commonplace_server.http.authenticator import Authenticator, Offer
 from commonplace_server.http.issuer import Issuer, SpaceRoles, fetch_json
 
 URL = "https://id.example.org/realms/home"
@@ -28,6 +28,7 @@ RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 OTHER = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 EC = ec.generate_private_key(ec.SECP256R1())
 ED = ed25519.Ed25519PrivateKey.generate()
+OFFER = Offer(owner="me", toolsets=("memory",), usual=("memory",), may_write=True)
 PUBLIC_PEM = RSA.public_key().public_bytes(
     serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
 )
@@ -419,7 +420,7 @@ def test_new_keys_are_fetched_and_old_ones_leave(world):
 def test_who_comes_beside_a_fetch_waits_for_it(world):
     """Both of a new key are let in, by one fetch; who brings a known key waits for nothing."""
     authenticator = Authenticator(
-        tokens=None, names=None, offer=None, clock=None, issuer=world.issuer
+        tokens=None, names=None, offer=OFFER, clock=None, issuer=world.issuer
     )
     new, known = (
         {b"authorization": f"Bearer {x}".encode()} for x in (signed(OTHER, kid="new"), signed())

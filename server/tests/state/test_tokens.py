@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import psycopg
 import pytest
 from server.tests.http_world import home
@@ -81,7 +83,7 @@ class TestOfADatabase(TokenLaws):
         assert entrance.admit_known(asked) is None
         caller = entrance.admit(asked, http_version="1.1")
         assert entrance.admit_known(asked) == caller
-        assert entrance.knows(caller)
+        assert entrance.still_admits_known(caller)
         assert entrance.admit_known(forged) is None
         with pytest.raises(Refusal):
             entrance.admit_known(asked | {b"origin": b"https://elsewhere.example"})
@@ -92,7 +94,20 @@ class TestOfADatabase(TokenLaws):
         TokenDatabase(pool, clock=clock).revoke(made.id)
         seconds[0] = KNOWN_S
         assert entrance.admit_known(asked) is None
-        assert not entrance.knows(caller)
+        assert not entrance.still_admits_known(caller)
+
+    def test_who_is_known_has_no_more_rights_by_that(self, pool, clock):
+        """What a token does not open is refused, and one that has expired lets nobody in."""
+        here = TokenDatabase(pool, clock=clock, monotonic=lambda: 0.0)
+        _, text = here.create("ann", expires_at=NOW + timedelta(minutes=1))
+        entrance = Authenticator(tokens=here, names=LOCAL, offer=OFFER, clock=clock)
+        asked = {b"host": b"localhost", b"authorization": f"Bearer {text}".encode()}
+        caller = entrance.admit(asked, http_version="1.1")
+        with pytest.raises(Refusal, match="not for that space"):
+            entrance.admit_known(asked, space="space:team")
+        clock.advance(60)
+        assert entrance.admit_known(asked) is None
+        assert not entrance.still_admits_known(caller)
 
     def test_a_page_that_stays_open_ends_with_its_token(self, pool, clock):
         """At its next look, which is a second away: what was read before does not count for it."""

@@ -6,7 +6,7 @@ Knows no protocol above HTTP. Never says of a token more than that it is not val
 from __future__ import annotations
 
 import ipaddress
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import anyio
@@ -44,7 +44,9 @@ _FORWARDED = (
 _OLD_HTTP = "1.0"
 # A browser says so of an address that was typed, and of a page of the same origin.
 _OWN_SITE = frozenset({b"none", b"same-origin"})
-_MOST_KNOWN = 10_000
+_MOST_OFFERS = 10_000
+"""For how many owners, with what their tokens ask for, it is kept which toolsets they have."""
+
 ToMetrics: TypeAlias = Literal["token", "loopback", "off"]
 
 
@@ -144,9 +146,7 @@ class Authenticator:
         self._clock = clock
         self._issuer = issuer
         self._fetching = anyio.Lock()
-        self._toolsets_of = lru_cache(_MOST_KNOWN)(
-            partial(Offer.toolsets_of, offer)
-        )  # each request asks
+        self._toolsets_of = lru_cache(_MOST_OFFERS)(offer.toolsets_of)  # each request asks
 
     async def prepare(self, headers: Mapping[bytes, bytes]) -> None:
         """Fetch what the token of a request is read by, where that is not here yet.
@@ -277,19 +277,20 @@ class Authenticator:
             return not self._asks_for_tokens
         if self._issuer is not None and self._issuer.knows(caller.token_id, self._clock()):
             return True
-        token = self._tokens.get(caller.token_id)
-        if token is None or token.state(self._clock()) != "valid":
-            return False
-        return self._caller(token) == caller
+        return self._is_token_of(caller, self._tokens.get(caller.token_id))
 
-    def knows(self, caller: Caller) -> bool:
-        """Whether `still_admits` holds by what is known of a token; where not, ask that.
+    def still_admits_known(self, caller: Caller) -> bool:
+        """As `still_admits`, by what is known of a token: False where that must be found out.
 
         Waits for nothing.
         """
-        token = self._tokens.find_known(caller.token_id)
-        is_valid = token is not None and token.state(self._clock()) == "valid"
-        return token is not None and is_valid and self._caller(token) == caller
+        return self._is_token_of(caller, self._tokens.find_known(caller.token_id))
+
+    def _is_token_of(self, caller: Caller, token: Token | None) -> bool:
+        """Whether that is a valid token, with the rights that a caller had by it."""
+        if token is None or token.state(self._clock()) != "valid":
+            return False
+        return self._caller(token) == caller
 
     def check_host(self, headers: Mapping[bytes, bytes]) -> str:
         """The Host header, where it names this server. Raises: Refusal."""

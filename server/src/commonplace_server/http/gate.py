@@ -56,8 +56,8 @@ _ASKING = 8
 _STRANGERS = "\0strangers"
 """Whose requests those are counted as that sign in: no owner's name."""
 _MOST_OF_A_STRANGER = 64 * 1024
-_KINDS = 64
-"""Of how many sets of names it is kept how they are found: each set of toolsets has one."""
+_MOST_PATTERNS = 64
+"""For how many sets of names a pattern is kept: there is one for each set of toolsets."""
 _Said = TypeVar("_Said")
 
 
@@ -235,8 +235,9 @@ class Gate:
 
     async def _still_admits(self, caller: Caller) -> bool:
         """Whether a caller is let in still; no thread is needed for what is known."""
-        known = self._authenticator.knows(caller)
-        return known or await self._asked(partial(self._authenticator.still_admits, caller))
+        if self._authenticator.still_admits_known(caller):
+            return True
+        return await self._asked(partial(self._authenticator.still_admits, caller))
 
     async def _asked(self, ask: Callable[[], _Said]) -> _Said:
         """What is asked about tokens: in a thread where a database answers, and may be slow."""
@@ -320,7 +321,7 @@ def _is_reply(headers: Mapping[bytes, bytes], body: bytes) -> bool:
     return "result" in message or "error" in message
 
 
-@lru_cache(_KINDS)
+@lru_cache(_MOST_PATTERNS)
 def _naming(names: frozenset[bytes]) -> re.Pattern[bytes]:
     """What finds any of these names, quoted, in a body."""
     return re.compile(b'"(?:%s)"' % (b"|".join(map(re.escape, names)) or b"(?!)"))

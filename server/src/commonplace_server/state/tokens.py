@@ -120,7 +120,7 @@ class TokenDatabase:
         return self._read([token_id]).get(token_id) if known is None else known.token
 
     def find_known(self, token_id: str) -> Token | None:
-        """The token with this id, as `get`, where its use is noted, too; None where not so."""
+        """The token with this id, where it was read just now and its use noted within the hour."""
         known = self._find(token_id)
         is_noted = known is not None and _is_noted(known.used_at, self._clock())
         return known.token if known is not None and is_noted else None
