@@ -108,11 +108,11 @@ def test_an_error_names_the_argument_the_value_and_what_fits(arguments, sentence
 
 @pytest.mark.parametrize(
     ("names", "size"),
-    [(["kestrel"] * 2501, "2,501 texts have 20,008"), (["x" * 20_000], "1 texts have 20,001")],
+    [(["kestrel"] * 2501, "2,501 texts of 20,008"), (["x" * 20_000], "1 text of 20,001")],
 )
 def test_a_list_that_nobody_can_mean_is_refused(names, size):
     """Whether its texts are many or long; one that is shorter by a text is taken."""
-    with pytest.raises(Invalid, match=f"^Invalid names: {size} characters\\. "):
+    with pytest.raises(Invalid, match=f"^Invalid names: {size} characters with the separators\\. "):
         TOOL.call({"text": "a", "names": names})
     assert TOOL.call({"text": "a", "names": names[1:]}).facts["names"] == names[1:]
 
@@ -126,7 +126,7 @@ def test_no_tool_works_on_a_long_argument_that_it_only_reads_by(app):
             kind = "" if "enum" in schema else schema["type"]
             if kind == "array":
                 lists.add(name)
-                with pytest.raises(Invalid, match=f"^Invalid {name}: 2,501 texts have 20,008 "):
+                with pytest.raises(Invalid, match=f"^Invalid {name}: 2,501 texts of 20,008 "):
                     tool.call(needed | {name: long.split()})
             elif kind == "string" and not tool.effects.writes:
                 try:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from commonplace.core.errors import Invalid, retried
 from commonplace.core.redact import mapped_texts, noting_secrets
-from commonplace.core.text import opening
+from commonplace.core.text import counted, opening
 from commonplace.verbs.answers import either, unknown_name
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ _NAMES = frozenset({"ref", "supersedes", "id", "path", "section", "tags", "proje
 """The arguments that name what is there, which may be known by what an answer showed of it."""
 
 LONGEST_LIST = 20_000
-"""The most characters of all texts of a list, each with one for what parts it from the next: twice
-what the tags of an entry may have."""
+"""The most characters of all texts of a list, each with one for what separates it from the next:
+twice what the tags of an entry may have."""
 
 EXPIRES = "expires"
 """The argument that says when what a tool writes is to be forgotten."""
@@ -328,7 +328,8 @@ def _refuse_long(name: str, value: Any) -> None:
     size = sum(len(each) + 1 if isinstance(each, str) else 1 for each in texts)
     if size > LONGEST_LIST:
         raise Invalid(
-            f"Invalid {name}: {len(texts):,} texts have {size:,} characters.",
+            f"Invalid {name}: {counted(len(texts), 'text', 'texts')} of {size:,} characters"
+            " with the separators.",
             hint=f"Use at most {LONGEST_LIST:,} in all.",
         )
 

@@ -455,8 +455,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             preferred_time=preferred_time,
             here=self.here(),
         )
-        with naming("query"):
-            return self.finder.find(question)
+        return self.finder.find(question)
 
     def _with_replaced(self, hits: Sequence[Hit], within: Filter) -> tuple[Hit, ...]:
         """The hits; those that sum up entries, with those of these replaced since."""
