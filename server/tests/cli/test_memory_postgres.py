@@ -103,6 +103,7 @@ def test_wrong_roles_are_refused(env):
         ("mysql://ann:hunter2@h/x", "mysql://ann@h/x"),
         ("postgresql://ann:hun/ter2@h/x", "postgresql://ann@h/x"),
         ("host=h password='hunter2' x", "host=h password=…"),
+        ("Server=h;Uid=ann;Pwd=hunter2;", "Server=h;Uid=ann;Pwd=…"),
     ],
 )
 @pytest.mark.parametrize(

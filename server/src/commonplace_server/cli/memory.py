@@ -72,9 +72,10 @@ def worker(once: bool, rebuild: bool, as_json: bool) -> None:
                 filed = working.run_once(progress=progress)
             show(Answer(text=f"Filed {filed}.", facts={"filed": filed}), as_json)
             return
-        is_owner = settings().database.admin_url is not None
-        owner = address_in(settings(), "admin_url") if is_owner else None
-        with _until_ended() as stop, updating_nearest(owner):
+        admin_url = settings().database.admin_url
+        if admin_url is not None:
+            admin_url = address_in(settings(), "admin_url")
+        with _until_ended() as stop, updating_nearest(admin_url):
             working.run(stop)
 
 

@@ -15,7 +15,7 @@ from commonplace.core.errors import Invalid
 PROBE_S = 2
 """The shortest that libpq waits for a connection, in seconds."""
 
-_SECRET_PAIR = re.compile(r"(pass\w*(?:=|%3d|\s)\s*).*", re.IGNORECASE | re.DOTALL)
+_SECRET_PAIR = re.compile(r"((?:pass\w*|pwd)(?:[=:\s]|%3d)\s*).*", re.IGNORECASE | re.DOTALL)
 _BEFORE_HOST = re.compile(r":(?!//).*(?=@)", re.DOTALL)
 _BEHIND_COLON = re.compile(r":(?!//)(?!\d{1,5}(?:[/?,]|$)).+", re.DOTALL)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def address_in(settings: Settings, name: Literal["url", "worker_url", "admin_url"]) -> str:
-    """One of the three addresses, which is set.
+    """One of the three addresses, which must be set.
 
     Raises: Invalid, with the setting, where it was set, and its value without a password.
     """
