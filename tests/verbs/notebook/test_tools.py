@@ -253,6 +253,9 @@ def test_search_by_work_and_by_content(world):
     assert (alone["id"][:2], alone["content_score"]) == ("b#", None)
     with pytest.raises(Invalid, match="blank"):
         world("search")
+    for name in asked:
+        with pytest.raises(Invalid, match=f"^Invalid {name}: it has 10,001 characters"):
+            world("search", **asked | {name: "x" * 10_001})
 
 
 def test_by_content_alone_an_entry_is_compared_as_a_whole(world):

@@ -422,9 +422,13 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         As `journal_search`; within: of which kinds, of which time. Raises: Invalid, NotFound,
         Unavailable.
         """
+        from commonplace.search.query_features import refuse_long
         from commonplace.search.two_questions import TwoQuestions
         from commonplace.verbs.notebook.finding import find
 
+        for name, text in {"work_context": work_context, "content": content}.items():
+            with naming(name):
+                refuse_long(text)
         questions = TwoQuestions(
             work_context=work_context,
             content=content,
