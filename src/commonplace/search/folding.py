@@ -131,11 +131,11 @@ def _has(text: str, term: Term) -> bool:
     is_whole = not term.prefix and len(word) <= _SHORTEST
     if not term.prefix:
         word = word[: max(_SHORTEST, len(word) - _ENDING)]
-    # No pattern: to compile one for each word of each question takes longer than to look for it.
-    start = text.find(word)
-    while start >= 0:
-        beside = text[start - 1 : start], text[(end := start + len(word)) : end + is_whole]
+    # No pattern: to compile one for each word takes longer than to look for the word.
+    start = -1
+    while (start := text.find(word, start + 1)) >= 0:
+        end = start + len(word)
+        beside = text[max(start - 1, 0) : start] + (text[end : end + 1] if is_whole else "")
         if not any(sign.isalnum() or sign == "_" for sign in beside):
             return True
-        start = text.find(word, start + 1)
     return False
