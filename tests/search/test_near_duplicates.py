@@ -112,8 +112,8 @@ def test_docs_are_read_once_and_as_many_as_are_likely_to_be_shown(made, words, m
     assert len(hits) + 20 < len(read) <= most
 
 
-def test_for_how_long_texts_are_taken_changes_no_answer(made):
-    """That they are said to be longer or shorter says how many are read at once, nothing else."""
+def test_a_wrong_length_changes_no_answer(made):
+    """How long the index says that texts are decides how many are read at once, and nothing else."""
     rows = [one(f"a:{i}", f"{TEN} {i // 3 * ' more'}", words=99.0 - i) for i in range(90)]
     rows += [one("b:1", "black", words=50.0, journal="b")]
     found = made(*rows)

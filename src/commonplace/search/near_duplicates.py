@@ -25,7 +25,7 @@ Above: TypeAlias = "Callable[[Sequence[str]], Mapping[str, frozenset[str]]]"
 
 # Of a date or a version the order of its parts counts. No character is read twice.
 _WORD = re.compile(r"[^\W\d]++(?:\d(?:[.,:/-]?\w)*+)?|\d(?:[.,:/-]?\w)*+")
-# As long as a word is on the mean, with what stands behind it.
+# Mean characters of a word, with what stands behind it.
 _WORD_LENGTH = 6
 
 
@@ -57,7 +57,7 @@ def without_duplicates(
     above: Above | None = None,
     room: int = 0,
 ) -> list[Shown]:
-    """The best hits, of which no two say the same; no more docs are read than that needs.
+    """The best hits, of which no two say the same; about as many docs are read as that needs.
 
     A near-duplicate leaves its ref with the best of its like, and so do a summary and what it was
     made from. A journal whose best hit comes near the best of all gets a place.
@@ -72,10 +72,10 @@ def without_duplicates(
     least = numbers.RECALL_LEAST if room else limit
     aside = min(limit, least)
     about = _about(found, ranking, limit=limit, least=least, room=room)
-    about += aside if policy.diverse else 1
+    about += aside if policy.diverse else 1  # what is looked at when enough are kept
     filled = 0
     # An eighth and two more, since some say the same.
-    for one in _read(found, ranking, step=about + about // 8 + 2, above=above):
+    for one in _read(found, ranking, first=about + about // 8 + 2, above=above):
         if (same := _same(one, kept, policy)) is not None:
             filled -= _size_of(same.doc)
             same.also.append(_fold(one, same, policy))
@@ -99,7 +99,7 @@ def without_duplicates(
     others = ranking._replace(rows=np.array(written, dtype=ranking.rows.dtype))
     passed += [
         one
-        for one in _read(found, others, step=aside, above=above)
+        for one in _read(found, others, first=aside, above=above)
         if _same(one, kept, policy) is None
     ]
     return _diverse(kept, passed, ranking, policy)
@@ -146,10 +146,10 @@ def _without_lower(
 
 
 def _read(
-    found: Candidates, ranking: Ranking, *, step: int, above: Above | None
+    found: Candidates, ranking: Ranking, *, first: int, above: Above | None
 ) -> Iterator[Shown]:
-    """The docs in their order: a step of them, then each time as many again; words one by one."""
-    start, end = 0, max(step, 1)
+    """The docs in their order: so many are read at first, then each time as many as all before."""
+    start, end = 0, max(first, 1)
     while start < len(ranking.rows):
         docs = found.docs_at(ranking.rows[start:end].tolist())
         went_into = above([x.ref for x in docs.values()]) if above else {}
@@ -165,7 +165,7 @@ def _same(one: Shown, kept: list[Shown], policy: Policy) -> Shown | None:
     share, size = policy.duplicate, len(bag)
     least = share * size
     for other in kept:
-        if (related or other.related) and (ref in other.related or other.doc.ref in related):
+        if ref in other.related or other.doc.ref in related:
             return other
         # Entries without a word (emoji alone) are never taken for each other.
         others = len(other.bag)
