@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
     Figures = NDArray[np.float32]
 
-
 _ABOVE_ALL = 2**63 - 1
+"""No facet has this number: what is sought beyond the last of them meets it."""
 COLUMNS = ("ids", "at_us", "facets", "sessions", "lengths", "timed")
 
 
@@ -131,7 +131,7 @@ class DocTable(Struct, frozen=True, eq=False, dict=True):
         return DocTable(*(getattr(self, name)[chosen] for name in COLUMNS))
 
     def around(self, places: Ids, reach: int) -> Ids:
-        """These places and those up to `reach` before and after each in its session, in order."""
+        """Some places in order, with those up to `reach` before and after each in its session."""
         if not self.populations[1]:
             return places
         steps = np.arange(-reach, reach + 1)

@@ -67,7 +67,7 @@ def folded_words(text: str) -> str:
     question's are. A question's terms have no case: they stay whole.
     """
     if text.isascii() and text.isalnum() and text == text.lower():
-        return BASES.get(text, text)  # as most words of a question: no parts, and no day
+        return BASES.get(text, text)  # like most words of a question: no parts, and no day
     days = " ".join(day.unsaid for day in days_named(text))
     folded = f"{words_text(text)} {name_parts(text)} {days}".casefold()
     if not folded.isascii():

@@ -47,11 +47,10 @@ def checked_query(vector: Vector, dimensions: int | None) -> Vector:
     return query
 
 
-def _check(there: int, error: float, dimensions: int | None, whose: str) -> None:
-    if dimensions is not None and there != dimensions:
-        raise Invalid(
-            f"A vector {whose} has {there} numbers, not {dimensions}.", hint=_ENCODE_AGAIN
-        )
+def _check(size: int, error: float, dimensions: int | None, whose: str) -> None:
+    """size: Numbers of each vector. error: How far the length of one is from 1, at most."""
+    if dimensions is not None and size != dimensions:
+        raise Invalid(f"A vector {whose} has {size} numbers, not {dimensions}.", hint=_ENCODE_AGAIN)
     # NaN compares false, so this refuses it together with infinity and zero.
     if not error <= _LENGTH_ERROR:
         raise Invalid(f"A vector {whose} is not of length 1.", hint=_ENCODE_AGAIN)
