@@ -15,7 +15,7 @@ from commonplace.core.values import Drop, Put
 from commonplace.inference.encoder.encoder import load_encoder
 from commonplace.inference.encoder.profiles import PROFILES, Missing, find_weights
 from commonplace.search.replacing import find_replaceable, may_replace, proposal
-from commonplace.search.statements import says_change
+from commonplace.search.statements import read_statement, says_change, subject_of
 from commonplace_testing import a_doc, encode_all
 from commonplace_testing.in_memory import MemoryIndex
 
@@ -160,6 +160,12 @@ def test_what_was_settled_is_not_proposed_again(world):
     assert index.counts("").docs == 2
     again = ask(app, "add_entry", message="The quokka API now listens on port 9100.")
     assert f"May replace {old}" not in again.text
+
+
+def test_the_subject_of_a_text_is_the_same_by_itself():
+    """As among all that it says: where a search reads nothing else of a hit."""
+    texts = [text for former, later, _ in PAIRS for text in (former, later)]
+    assert [subject_of(x) for x in texts] == [read_statement(x).subject for x in texts]
 
 
 def test_a_text_that_is_quoted_breaks_out_of_no_line():

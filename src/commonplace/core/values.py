@@ -160,8 +160,8 @@ AreCurrent: TypeAlias = "Callable[[Any], Callable[[], Sequence[bool]]]"
 class Since(Struct, frozen=True, kw_only=True):
     """What the index knows of one source: its last mark, and the stamp of each ref under a prefix.
 
-    mark is None when nothing was filed yet, or when all is to be looked at again (a sweep); stamps
-    are given in both cases, so that a scan hands over what differs. now: the mark taken for it.
+    mark is None before the first filing and for a sweep, which looks at all again; stamps are given
+    then too, so that a scan hands over what differs. now is the mark taken right before the scan.
     """
 
     mark: str | None

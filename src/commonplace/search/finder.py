@@ -390,9 +390,9 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def _remembered(ask: _Ask[_K, _V]) -> _Ask[_K, _V]:
-    """Asks about each key once, while one question is answered.
+    """Make a function that asks another about each key once, for the time of one question.
 
-    ask: Gives what there is of some keys; one of which there is nothing is missing.
+    ask: Returns what there is of some keys; a key of which there is nothing is missing.
     """
     known: dict[_K, _V | None] = {}
 

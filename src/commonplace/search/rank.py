@@ -181,7 +181,7 @@ def chance(found: Candidates, ranking: Ranking, likelihoods: Sequence[Likelihood
     if not len(similarity):
         return None
     best = ranking.rows[: numbers.CHANCE_HITS]
-    backed = found.covered[best] * found.nearness[best]
+    backed = found.covered[best] * found.nearness[best]  # NaN without a vector: fmax skips it
     close = np.sort(similarity)[-numbers.CHANCE_HITS :]
     tenth = close[0] if len(close) == numbers.CHANCE_HITS else numbers.UNRELATED
     nearest = float(close[-1])

@@ -237,7 +237,7 @@ def read_statement(text: str) -> Statement:
 
 @lru_cache(maxsize=policy.STATEMENTS_KEPT)
 def subject_of(text: str) -> frozenset[str]:
-    """The words that the beginning of a text is about; a third of what `read_statement` takes."""
+    """The subject of `read_statement` alone, which takes a third of its time."""
     return frozenset(word for word, *_ in _words_of(text[: policy.REPLACING_LENGTH]))
 
 
