@@ -2,6 +2,7 @@
 
 import threading
 from collections import Counter
+from contextlib import closing
 from datetime import timedelta
 from uuid import uuid4
 
@@ -19,6 +20,7 @@ from commonplace_server.records.backlog import MemoryBacklog
 from commonplace_server.records.store import MemoryPostgres, list_record_migrations
 from commonplace_server.records.times import MemoryTimes
 from commonplace_server.records.upkeep import MemoryUpkeep
+from commonplace_server.store.timeline import TimelinePostgres
 from commonplace_server.wiring.schema import check_database, check_worker, list_series
 from commonplace_server.worker import numbers
 from commonplace_testing import FrozenClock
@@ -522,7 +524,7 @@ def test_what_an_application_leaves_out_has_a_default(database, tmp_path):
 
 class TestAbsent:
     def test_what_a_user_lacks_is_asked_once_and_counts_until_a_write(self, pool, mine, clock):
-        """A search then asks for none of it; what is written meanwhile, or was due, is there."""
+        """A search then asks for none of it; what it writes is there, and so is all that is due."""
         times = MemoryTimes(pool, owner="ann", column="expires_at")
         with pool.together("ann"):
             assert times.list_due(clock().timestamp()) == []
@@ -537,5 +539,18 @@ class TestAbsent:
         with pool.together("ann"):
             assert times.list_due(clock().timestamp()) == [f"memory:todo/{ref_id}"]
             with pool.shared_transaction("ann") as conn:
-                assert conn.absent == {"timeline"}
+                assert not conn.absent
             assert len(mine.unfiled(9)) == 2
+
+    def test_what_waits_for_the_index_is_read_as_it_is_by_then(self, database, pool, mine, clock):
+        """Another server begins a timeline within a search: filed as absent, none would find it."""
+        mine.save(todo("feed the quokka"))
+        here = TimelinePostgres(pool, owner="ann", clock=clock)
+        other = Postgres(database.app_url, check=check_database)
+        with closing(other), pool.together("ann"):
+            MemoryTimes(pool, owner="ann", column="expires_at").list_due(clock().timestamp())
+            with TimelinePostgres(other, owner="ann", clock=clock).writing():
+                pass
+            assert not here.exists
+            assert mine.unfiled(9)
+            assert here.exists

@@ -245,6 +245,8 @@ class MemoryPostgres:
             if "unfiled" in conn.absent:
                 return []
             rows = conn.execute(query("unfiled"), asked, prepare=True).fetchall()
+            if rows:  # they may be of what there was nothing of then: a timeline just begun
+                conn.absent = frozenset()
         return [line_of((self._owner, *row)) for row in rows]
 
     def filed(self, noted: Sequence[OutboxLine]) -> None:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 # Of the years 1 and 9999: what is beyond is in no calendar.
 _FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0
 
-
 _ABSENT = ("due", "unfiled", "preferences", "timeline")
 """What a user may have nothing of, in the order of the query."""
 
@@ -85,14 +84,14 @@ class MemoryTimes:
     def list_due(self, now: float) -> Sequence[str]:
         """The refs of records whose time has come; see the port.
 
-        Of several questions it is the first: it asks too what the next ones need not ask.
+        Of several questions it is the first: it asks too what the next ones need not ask, unless
+        something is due, which is forgotten wherever it stands by then.
         """
         with self._database.shared_transaction(self._owner) as conn:
             if conn.is_shared and not conn.absent:
                 (there,) = self._ask(conn, "absent", now=now)
-                conn.absent = frozenset(
-                    x for x, is_there in zip(_ABSENT, there, strict=True) if not is_there
-                )
+                absent = {x for x, is_there in zip(_ABSENT, there, strict=True) if not is_there}
+                conn.absent = frozenset(absent if "due" in absent else ())
             rows = [] if "due" in conn.absent else self._ask(conn, "due", now=now)
         return [ref_of_line(kind, ref_id) for kind, ref_id in rows]
 
