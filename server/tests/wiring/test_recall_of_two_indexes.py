@@ -1,9 +1,11 @@
 """Recall over two indexes: memory in Postgres, everything else on this machine."""
 
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
 import pytest
+from server.tests.two_homes import ask, settings_in
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
@@ -63,6 +65,17 @@ def test_the_other_journals_answer_while_the_database_is_away(app, database):
     assert [hit["journal"] for hit in answer["results"]] == ["chronicle"]
     assert any("Not everything can be found yet" in note for note in answer["notes"])
     assert "Not searched, since its index gives no answer now: memory." in answer["notes"]
+
+
+def test_the_other_journals_answer_where_no_database_can_be_opened(tmp_path):
+    """An address that Postgres does not take costs memory alone, which is named."""
+    settings = settings_in(tmp_path, **{"database.url": "nowhere"})
+    slot = ReadySlot(HashingEncoder())
+    with closing(App(settings, user_home=tmp_path, encoder=slot)) as app:
+        ask(app, "add_entry", message="repaired the harbour gate")
+        answer = ask(app, "recall", query="harbour gate")
+    assert [hit["journal"] for hit in answer.facts["results"]] == ["chronicle"]
+    assert "memory" in answer.facts["missing"]
 
 
 def test_a_served_user_is_answered_where_the_disk_takes_nothing(one):

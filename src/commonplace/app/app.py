@@ -171,8 +171,10 @@ class App(OwnerContext):
         """One transaction for what a call asks of a database, unless it waits for a model."""
         if self.settings.database.url is None or self.encoder.get() is None:
             return nullcontext()
-        store = self.memory.journal
-        return store.together() if isinstance(store, AsksTogether) else nullcontext()
+        with suppress(CommonplaceError):  # what cannot be opened is named as lost
+            if isinstance(store := self.memory.journal, AsksTogether):
+                return store.together()
+        return nullcontext()
 
     def _prepare(self, notes: Sequence[str]) -> Sequence[str]:
         """The notes for a tool's answer: on what was forgotten before it, and on what is gone."""
