@@ -262,7 +262,8 @@ class Cluster:
             node.signal(signal.SIGKILL)
         for each in sorted(self.folder.glob("*.log")):
             last = each.read_text("utf-8", errors="replace").splitlines()[-_LAST_LINES:]
-            LOG.info("%s: %s", each.name, "\n".join(last))
+            # As a warning: the report of a failed test shows no less, unless asked.
+            LOG.warning("%s: %s", each.name, "\n".join(last))
         self._held.close()
 
 
