@@ -92,9 +92,9 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         about: The journals it is about, before what its docstring says; empty where that says it.
         quotes: Whether its text holds stored text outside a fence; see `Answer.quoted_by`.
         is_json: Whether its text is its facts as JSON and nothing else, as some clients read it.
-        is_short: Whether it waits for nothing but an encoder, so that all it asks of a server may
+        is_short: Whether it waits for nothing but an encoder, so that all it asks of a database may
             share a transaction.
-        together: Has what is asked before and in a run share one, of a tool that is short.
+        together: Has what a short tool asks, and what is asked before it, share a transaction.
         before: Called before each run; the notes that it gives are added to the answer.
         names_behind: Reads a name as it was shown, with marks for secrets, as the name itself.
         opens: Gives the object that `run` is a method of, its journal opened; None for a function.
