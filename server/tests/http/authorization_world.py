@@ -109,7 +109,7 @@ class AuthorizationWorld:
                 monotonic=self.clock.seconds,
             ),
             inside=self._inside,
-            withheld=lambda _caller: frozenset(),
+            withheld=lambda _caller: [],
             pages=pages,
             metrics=Metrics(),
             resource=ProtectedResource(

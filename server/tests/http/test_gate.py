@@ -63,7 +63,7 @@ class World:
             limits=self.limits,
             readiness=self.readiness,
             inside=self.inside,
-            withheld=lambda caller: frozenset(() if caller.may_write else (b"memory_save",)),
+            withheld=lambda caller: [] if caller.may_write else [b"memory_save"],
             pages=self.pages if has_pages else None,
             metrics=self.metrics,
         )

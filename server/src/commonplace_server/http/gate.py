@@ -7,10 +7,9 @@ that it is not valid, and never logs what a request contains.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import ExitStack, contextmanager
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -25,7 +24,7 @@ from commonplace_server.http.resource import OPEN_TO_ALL
 from commonplace_server.scope import API, AUTHORIZATION, PATH, STREAM, is_api, space_asked, tool_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from commonplace_server.http.authenticator import Authenticator, Caller
     from commonplace_server.http.limits import Limits, RateLimiter
@@ -56,8 +55,6 @@ _ASKING = 8
 _STRANGERS = "\0strangers"
 """Whose requests those are counted as that sign in: no owner's name."""
 _MOST_OF_A_STRANGER = 64 * 1024
-_MOST_PATTERNS = 64
-"""For how many sets of names a pattern is kept: there is one for each set of toolsets."""
 _Said = TypeVar("_Said")
 
 
@@ -87,7 +84,7 @@ class Gate:
         limits: Limits,
         readiness: Readiness,
         inside: Callable[[Caller, Scope, Receive, Send], Awaitable[None]],
-        withheld: Callable[[Caller], frozenset[bytes]],
+        withheld: Callable[[Caller], Sequence[bytes]],
         pages: Application | None,
         metrics: Metrics,
         resource: ProtectedResource | None = None,
@@ -294,7 +291,7 @@ class Gate:
         withheld = self._withheld(caller)
         if is_api(scope):
             called = tool_at(scope["path"])
-        elif _naming(withheld).search(body):
+        elif any(b'"%s"' % name in body for name in withheld):
             called = _tool_called(body)
         else:
             return
@@ -319,12 +316,6 @@ def _is_reply(headers: Mapping[bytes, bytes], body: bytes) -> bool:
     if not isinstance(message, dict) or "method" in message:
         return False
     return "result" in message or "error" in message
-
-
-@lru_cache(_MOST_PATTERNS)
-def _naming(names: frozenset[bytes]) -> re.Pattern[bytes]:
-    """What finds any of these names, quoted, in a body."""
-    return re.compile(b'"(?:%s)"' % (b"|".join(map(re.escape, names)) or b"(?!)"))
 
 
 def _tool_called(body: bytes) -> str:

@@ -179,7 +179,7 @@ class HttpDoor:
         self._find_database = find_database
         self._metrics = metrics
         self._servers: dict[tuple[tuple[str, ...], bool], tuple[McpServer, McpOffer]] = {}
-        self._withheld: dict[tuple[tuple[str, ...], bool], frozenset[bytes]] = {}
+        self._withheld: dict[tuple[tuple[str, ...], bool], list[bytes]] = {}
 
     def run(self, address: ListenAddress, *, ready: Callable[[str], None]) -> None:
         """Serve until SIGTERM or Ctrl-C; ends the process.
@@ -326,7 +326,7 @@ class HttpDoor:
             sessions = SharedSessions(sessions, self._sessions, caller, self._asking)
         return ApiBesideMcp(sessions, offer)
 
-    def _names_withheld(self, caller: Caller) -> frozenset[bytes]:
+    def _names_withheld(self, caller: Caller) -> list[bytes]:
         """The names, aliases included, of the tools that this caller may not call."""
         kind = caller.toolsets, caller.may_write
         if kind not in self._withheld:
@@ -344,7 +344,7 @@ class HttpDoor:
                 if caller.may_write or not tool.effects.writes
                 for name in (tool.name, *tool.aliases)
             }
-            self._withheld[kind] = frozenset(name.encode() for name in known - allowed)
+            self._withheld[kind] = [name.encode() for name in known - allowed]
         return self._withheld[kind]
 
 
