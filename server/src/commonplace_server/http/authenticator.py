@@ -6,7 +6,6 @@ Knows no protocol above HTTP. Never says of a token more than that it is not val
 from __future__ import annotations
 
 import ipaddress
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import anyio
@@ -44,8 +43,6 @@ _FORWARDED = (
 _OLD_HTTP = "1.0"
 # A browser says so of an address that was typed, and of a page of the same origin.
 _OWN_SITE = frozenset({b"none", b"same-origin"})
-_MOST_OFFERS = 10_000
-"""For how many owners, with what their tokens ask for, it is kept which toolsets they have."""
 
 ToMetrics: TypeAlias = Literal["token", "loopback", "off"]
 
@@ -146,7 +143,6 @@ class Authenticator:
         self._clock = clock
         self._issuer = issuer
         self._fetching = anyio.Lock()
-        self._toolsets_of = lru_cache(_MOST_OFFERS)(offer.toolsets_of)  # each request asks
 
     async def prepare(self, headers: Mapping[bytes, bytes]) -> None:
         """Fetch what the token of a request is read by, where that is not here yet.
@@ -332,7 +328,7 @@ class Authenticator:
         return Caller(
             token_id=token.id,
             owner=token.owner,
-            toolsets=self._toolsets_of(token.owner, asked),
+            toolsets=offer.toolsets_of(token.owner, asked),
             may_write=token.may_write and offer.may_write,
             member=token.at_work,
         )
