@@ -22,7 +22,7 @@ from tests.verbs.test_amend import write
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.standstill import PROCESS
-from commonplace_server.http.scheduler import roll_up_some
+from commonplace_server.http.scheduler import do_due_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,7 @@ def goes_on():
 
 def keep_up(app, _ref):
     app.present.vouch()
-    roll_up_some(app)
+    do_due_work(app)
 
 
 def cancel(app, ref):

@@ -120,7 +120,7 @@ class RollupScheduler(Background):
         try:
             # Another server of this home may see to it while this one stands still.
             with PROCESS.begun(), self._apps.using(owner) as app:
-                return roll_up_some(app)
+                return do_due_work(app)
         except CommonplaceError as exc:
             _log.warning("Not all that is due of one owner was done: %s", exc)
         except Exception:  # noqa: BLE001  a thread's last line: the others still have their turn
@@ -135,7 +135,7 @@ class RollupScheduler(Background):
                 self._stopping.wait(_LOOK_S)
 
 
-def roll_up_some(app: App) -> tuple[int, bool]:
+def do_due_work(app: App) -> tuple[int, bool]:
     """Do some of what is due of one owner; see `RollupScheduler._turn`."""
     with each_duty() as do:
         do(app.sweep_expired)
