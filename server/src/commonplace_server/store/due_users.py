@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from commonplace_server.postgres.database import Connection, Postgres
 
 _ASKED_AT_ONCE = 1_000
-_EVER = datetime(1, 1, 1, tzinfo=UTC)
+_EARLIEST = datetime(1, 1, 1, tzinfo=UTC)
 
 
 class LeasedUser(Struct, frozen=True, kw_only=True):
@@ -124,12 +124,14 @@ class DueUsers:
         return bool(found)
 
     def next_upkeep(
-        self, owner: str, by: UpkeepSettings, now: datetime, *, after: datetime = _EVER
+        self, owner: str, by: UpkeepSettings, now: datetime, *, after: datetime | None = None
     ) -> datetime | None:
-        """When the upkeep of a user is due next, later than a time; None for never.
+        """When the upkeep of a user is due next; None for never.
 
-        Of what grows old only the oldest of a kind is looked at. Raises: Unavailable.
+        after: Only what is due later than that counts. Of what grows old only the oldest of a kind
+        is looked at. Raises: Unavailable.
         """
+        after = after or _EARLIEST
         with self._database.owner_transaction(owner) as conn:
             times = [
                 *_row(conn, "next_end", owner, after=after),

@@ -80,8 +80,7 @@ class UserUpkeep:
         """When it is due next, of what is kept otherwise here in a day at most; see the port."""
         # What waits for a language model is due at any time, hence at none that is later.
         now = self._clock() if after is None else after
-        later = {} if after is None else {"after": after}
-        next_at = self._due.next_upkeep(owner, self._by, now, **later)
+        next_at = self._due.next_upkeep(owner, self._by, now, after=after)
         in_a_day = now + timedelta(seconds=numbers.UPKEEP_FAILED_S)
         if (next_at is None or next_at > in_a_day) and not self._retains():
             return in_a_day  # by the servers' settings it may be sooner
