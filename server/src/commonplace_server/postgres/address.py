@@ -15,9 +15,15 @@ from commonplace.core.errors import Invalid
 PROBE_S = 2
 """The shortest that libpq waits for a connection, in seconds."""
 
-_SECRET_PAIR = re.compile(r"((?:pass\w*|pwd)(?:[=:\s]|%3d)\s*).*", re.IGNORECASE | re.DOTALL)
-_BEFORE_HOST = re.compile(r":(?!//).*(?=@)", re.DOTALL)
-_BEHIND_COLON = re.compile(r":(?!//)(?!\d{1,5}(?:[/?,]|$)).+", re.DOTALL)
+_SCHEME = re.compile(r"[a-z][\w+.-]*://", re.IGNORECASE)
+_HOST = r"(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5}(?![^,/]))?"
+_HOSTS_AND_NAME = re.compile(rf"(?:{_HOST}(?:,{_HOST})*)?(?:/[\w.-]*$)?", re.IGNORECASE)
+_PAIR = re.compile(
+    r"[\s;]*(?:(?:host|hostaddr|port|dbname|database|user|user id|uid|server|data source)"
+    r"\s*=\s*[\w.,-]*(?![^\s;])|(?P<secret>password|pwd)\s*=)",
+    re.IGNORECASE,
+)
+_LAST_PORT = 65_535
 
 # A connection's own limits, unless the address has others.
 _CONNECTING = {
@@ -50,6 +56,11 @@ def parse_address(url: str) -> tuple[str, str, str]:
             "The address of the database has a sign too many before or after its host.",
             hint="Percent-encode the password: %40 for @, %2F for /.",
         )
+    if not all(_is_port(each) for each in str(given.get("port", "")).split(",")):
+        raise Invalid(
+            "The address of the database has a port that is not valid.",
+            hint=f"Use a number from 1 to {_LAST_PORT}.",
+        )
     host = str(given.get("host") or "localhost")
     called = f" {given['dbname']}" if given.get("dbname") else ""
     # Of several the first may be frozen, and each connection tries it before the one that leads.
@@ -59,13 +70,40 @@ def parse_address(url: str) -> tuple[str, str, str]:
 
 
 def without_password(url: str) -> str:
-    """An address as it may be shown where libpq does not take it, so that nobody can parse it.
+    """An address as it may be shown, where it cannot be used and nobody knows how it is meant.
 
-    What stands where a password may stand is left out: from the first colon after the scheme to the
-    last @, or to the end where a port does not follow; and all behind a word such as `password=`.
+    Shown is what is no password for sure: a scheme, the name before the last @, hosts with their
+    ports, the name of the database, and pairs such as `host=h`. The rest is an ellipsis.
     """
-    shown = _BEFORE_HOST.sub("", _SECRET_PAIR.sub(r"\1…", url))
-    return _BEHIND_COLON.sub(":…", shown)
+    scheme = _SCHEME.match(url)
+    return _shown_pairs(url) if scheme is None else scheme[0] + _shown_place(url[scheme.end() :])
+
+
+def _shown_place(rest: str) -> str:
+    """Of what stands behind a scheme."""
+    before_query, mark, query = rest.partition("?")
+    if "@" in query:
+        return "…"  # the query may be part of a password
+    before, at, place = before_query.rpartition("@")
+    name = re.split(r"[^\w.-]", before, maxsplit=1)[0]
+    sure = _HOSTS_AND_NAME.match(place)
+    assert sure is not None  # it may be empty
+    return f"{name}{at}{sure[0]}{'…' if mark or sure.end() < len(place) else ''}"
+
+
+def _shown_pairs(text: str) -> str:
+    """The pairs at the beginning, to the first that is a password or not known."""
+    end = 0
+    while (pair := _PAIR.match(text, end)) is not None:
+        end = pair.end()
+        if pair["secret"]:
+            break
+    return text[:end] + ("…" if end < len(text) else "")
+
+
+def _is_port(text: str) -> bool:
+    """Whether libpq takes it for a port; it has one of its own where none is named."""
+    return not text or bool(re.fullmatch(r"[0-9]{1,9}", text) and 1 <= int(text) <= _LAST_PORT)
 
 
 def _is_torn(url: str) -> bool:
