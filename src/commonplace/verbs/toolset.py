@@ -330,7 +330,7 @@ def _refuse_long(name: str, value: Any) -> None:
         raise Invalid(
             f"Invalid {name}: {counted(len(texts), 'text', 'texts')} of {size:,} characters"
             " with the separators.",
-            hint=f"Use at most {LONGEST_LIST:,} in all.",
+            hint=f"Use at most {LONGEST_LIST:,} characters in all.",
         )
 
 

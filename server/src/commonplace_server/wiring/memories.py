@@ -312,7 +312,7 @@ def open_worker(
     if settings.database.worker_url is None:
         raise Invalid(
             "The worker's address of the database is not named; memories in files need no worker.",
-            hint="Set COMMONPLACE_DATABASE_WORKER_URL: `memory migrate` makes commonplace_worker.",
+            hint="Set COMMONPLACE_DATABASE_WORKER_URL, as postgresql://commonplace_worker@host/name.",
         )
     with ExitStack() as opened:
         database = Postgres(address_in(settings, "worker_url"), check=check_worker)
