@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from server.tests.http_world import HttpServer, token_for
 from server.tests.proof import haproxy
+from tests.doors.interrupting import OnTerminal
 from tests.patience import PATIENCE_S, until
 
 from commonplace_server.http.readiness import WATCHED_S, DatabaseWatch, Readiness
@@ -265,6 +266,16 @@ def test_a_server_that_nobody_watches_stops_without_a_wait(words_only):
     with HttpServer(COMMONPLACE_SERVE_DRAIN_SECONDS="3600") as server:
         assert asked(server, "/healthz")[0] == 200
         assert server.end() == 0
+
+
+@pytest.mark.long
+def test_a_ready_server_has_imported_what_a_call_needs(words_only):
+    """It takes a second of a processor, for which the first call would hold up all others."""
+    with OnTerminal("serve", "--http", "127.0.0.1:0") as server:
+        server.wait_for(lambda: server.out)
+        base = server.out[0].split()[-1].removesuffix("/mcp")
+        assert httpx2.get(f"{base}/readyz", timeout=PATIENCE_S).status_code == 200
+        server.wait_for(lambda: "commonplace_server.mcp.server" in server.modules)
 
 
 def test_haproxy_takes_what_the_page_gives_it(tmp_path):

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Mapping, Sequence
 
+    from anyio.abc import TaskGroup
+
     from commonplace.core.clock import Clock
     from commonplace.core.ports import EncoderSlot
     from commonplace.core.redact import Screen
@@ -244,22 +246,32 @@ class HttpDoor:
                 _timed(gate), limits=self._limits.connections, finish_s=self._limits.finish_s
             )
             shutdown = _Shutdown(readiness, callers, server, self._limits)
-            tasks.start_soon(shutdown.run)
             on_stop_signals(shutdown.begin, at_ctrl_c=shutdown.interrupt)
-            tasks.start_soon(_watch, callers, authenticator)
-            tasks.start_soon(_close_idle, self._apps)
-            tasks.start_soon(_adjust_threads, self._concurrency)
-            for task in self._background_tasks:
-                task.start()
             issuer = self._sign_in.issuer
             if issuer is not None:  # else of the first two who come at once one is refused
                 await anyio.to_thread.run_sync(issuer.refresh)
             ready()
+            # A second of a processor and more, for which a first call would hold up all others: who
+            # comes now waits to be read, and whether the server is ready is not answered before.
+            import commonplace_server.mcp.server  # noqa: F401
+
+            tasks.start_soon(shutdown.run)
+            self._begin_tasks(tasks, callers, authenticator)
             await server.serve([opened])
             # Signals that reach this loop from here on would be lost.
             end_at_stop_signals()
             # Calls that did not end in time are left behind in their threads, so nothing is joined.
             Lifecycle(self._close).leave(shutdown.status)
+
+    def _begin_tasks(
+        self, tasks: TaskGroup, callers: Callers, authenticator: Authenticator
+    ) -> None:
+        """Begin what goes on beside the answers."""
+        tasks.start_soon(_watch, callers, authenticator)
+        tasks.start_soon(_close_idle, self._apps)
+        tasks.start_soon(_adjust_threads, self._concurrency)
+        for task in self._background_tasks:
+            task.start()
 
     def _pages_of(
         self,
