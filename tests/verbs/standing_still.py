@@ -70,7 +70,7 @@ def goes_on():
 
 def keep_up(app, _ref):
     app.present.vouch()
-    do_due_work(app)
+    do_due_work(app, lambda _: None)
 
 
 def cancel(app, ref):

@@ -77,6 +77,26 @@ def test_owners_take_turns(world, monkeypatch):
     assert turns == ["ann", "bob", "ann", "bob"]
 
 
+def test_a_sweep_that_fails_at_each_turn_takes_no_turn_away(words_only, monkeypatch, caplog):
+    """What is due is rolled up to its end, and the fault is logged once."""
+    monkeypatch.setattr(scheduler, "TURN_MOST", 1)
+    monkeypatch.setenv("COMMONPLACE_TRANSCRIPTS_RETAIN_DAYS", "30")
+    world = World()
+    world.add("ann")
+    with world.apps.using("ann") as app:
+        app.transcripts.store.append("codex", "old", [said(1, at="2001-01-01T00:00:00.000Z")])
+    world.apps.close()
+    (catalog,) = (world.users / "ann" / "transcripts").glob("*.db")
+    catalog.unlink()
+    catalog.mkdir()
+    world = World()
+    world.clock.at = AT + timedelta(days=1)
+    assert world.work.roll_up() == 2
+    assert world.due("ann") == 0
+    assert caplog.text.count("Not all that is due of one owner was done") == 1
+    world.apps.close()
+
+
 def test_one_owner_who_cannot_be_served_stops_no_other(world, caplog):
     """It is logged, without a word of what is written there."""
     world.add("ann")

@@ -75,13 +75,14 @@ class RollupScheduler(Background):
     def roll_up(self) -> int:
         """Roll up all that is due now, owners in turns; returns how many rollups were made."""
         made = 0
+        said: set[tuple[str, str]] = set()
         waiting = [*self.list_owners()]
         while waiting and not self._stopping.is_set():
             left = []
             for owner in waiting:
                 if self._stopping.is_set():
                     break
-                some, is_done = self._turn(owner)
+                some, is_done = self._turn(owner, said)
                 made += some
                 if not is_done:
                     left.append(owner)
@@ -111,21 +112,27 @@ class RollupScheduler(Background):
         past = now.astimezone(UTC) - self._grace - midnight
         return midnight + (past // QUARTER + 1) * QUARTER + self._grace
 
-    def _turn(self, owner: str) -> tuple[int, bool]:
+    def _turn(self, owner: str, said: set[tuple[str, str]]) -> tuple[int, bool]:
         """Let what has expired and old sessions of one owner go, and roll up some periods.
+
+        Args:
+            owner: Whose turn it is.
+            said: What was logged of whom: what fails is tried again at each turn.
 
         Returns:
             How many rollups were made, and whether nothing more is due.
         """
+        rolled_up: list[tuple[int, bool]] = []
         try:
             # Another server of this home may see to it while this one stands still.
             with PROCESS.begun(), self._apps.using(owner) as app:
-                return do_due_work(app)
-        except CommonplaceError as exc:
-            _log.warning("Not all that is due of one owner was done: %s", exc)
-        except Exception:  # noqa: BLE001  a thread's last line: the others still have their turn
-            _log.exception("Not all that is due of one owner was done")
-        return 0, True
+                do_due_work(app, rolled_up.append)
+        except Exception as exc:  # noqa: BLE001  a thread's last line: the others still have their turn
+            if (fault := (owner, str(exc))) not in said:
+                said.add(fault)
+                log = _log.warning if isinstance(exc, CommonplaceError) else _log.exception
+                log("Not all that is due of one owner was done: %s", exc)
+        return rolled_up[0] if rolled_up else (0, True)
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -135,14 +142,19 @@ class RollupScheduler(Background):
                 self._stopping.wait(_LOOK_S)
 
 
-def do_due_work(app: App) -> tuple[int, bool]:
-    """Do some of what is due of one owner; see `RollupScheduler._turn`."""
+def do_due_work(app: App, rolled_up: Callable[[tuple[int, bool]], object]) -> None:
+    """Do some of what is due of one owner; see `RollupScheduler._turn`.
+
+    Args:
+        app: The owner's.
+        rolled_up: Called with what the turn gives, whatever else of it fails.
+
+    Raises: What failed first.
+    """
     with each_duty() as do:
         do(app.sweep_expired)
         do(lambda: app.transcripts.service().retain_as_set())
-        found: list[tuple[int, bool]] = []
-        do(lambda: found.append(_roll_up(app)))
-    return found[0]
+        do(lambda: rolled_up(_roll_up(app)))
 
 
 def _roll_up(app: App) -> tuple[int, bool]:
