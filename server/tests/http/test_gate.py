@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import re
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -14,6 +13,7 @@ import anyio
 import httpx2
 import pytest
 
+from commonplace.config.settings import read_settings
 from commonplace.core.errors import Denied, Invalid
 from commonplace.doors.host_names import HostNames, host_name
 from commonplace.doors.protocol import RateLimitExceeded
@@ -23,9 +23,8 @@ from commonplace_server.http.gate import Gate
 from commonplace_server.http.limits import Limits, RateLimiter
 from commonplace_server.http.metrics import Metrics
 from commonplace_server.http.readiness import Readiness
-from commonplace_server.postgres.database import Postgres
-from commonplace_server.state.tokens import TokenDatabase
 from commonplace_server.tokens import TokenFile
+from commonplace_server.wiring.tokens import open_served_tokens
 from commonplace_testing import FrozenClock, ReadySlot
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -589,10 +588,12 @@ def test_damaged_tokens_let_nobody_in(world, tmp_path):
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/api/v1/tools/recall", "/metrics"])
-def test_while_the_database_is_away_each_door_says_so(tmp_path, path):
-    """In the words of a call that was let in before, without its place."""
-    with closing(Postgres("postgresql://app@127.0.0.1:1/m", check=lambda *_: None)) as away:
-        world = World(tmp_path, tokens=TokenDatabase(away, clock=FrozenClock(NOW)))
+def test_while_the_database_is_away_each_door_says_so(tmp_path, monkeypatch, path):
+    """In the words of a call that was let in before, less its name: nobody knows who asks."""
+    monkeypatch.setenv("COMMONPLACE_DATABASE_URL", "postgresql://app@127.0.0.1:1/m")
+    settings = read_settings(cwd=tmp_path, home=tmp_path)
+    with open_served_tokens(settings) as kept:
+        world = World(tmp_path, tokens=kept.tokens)
         shown = {"authorization": f"Bearer cp_12345678_{'x' * 43}"}
         refused = world.ask(path=path, headers=shown)
     said = refused.json()
@@ -600,7 +601,7 @@ def test_while_the_database_is_away_each_door_says_so(tmp_path, path):
     assert refused.status_code == 503
     assert facts == {
         "code": "unavailable",
-        "message": "The database m does not answer.",
+        "message": "The database does not answer.",
         "hint": "Check that it runs, then try again.",
     }
 

@@ -357,6 +357,14 @@ def test_a_token_is_one_on_every_server(other, database, monkeypatch):
             assert "role" in done.output
             # Nobody is let in whose token cannot be looked at.
             until(lambda: status(first, before[1]) == 503, "what was known to be too old")
+            # Nor is anybody told what the database is called.
+            false = f"cp_12345678_{'x' * 43}"
+            told = [
+                httpx2.post(f"{first.base}/{path}", headers=bearer(false), data={"key": false})
+                for path in ("mcp", "api/v1/tools/recall", "metrics", "web/enter")
+            ]
+            assert [x.status_code for x in told[:2]] == [503, 503]
+            assert not [x.text for x in told if conn.info.dbname in x.text]
             conn.execute("GRANT SELECT, INSERT, UPDATE (used_at) ON cp_tokens TO commonplace_app")
         assert [status(each, before[1]) for each in both] == [200, 200]
         # Nothing that lies there opens anything.

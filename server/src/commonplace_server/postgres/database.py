@@ -169,6 +169,7 @@ class Postgres:
         most: The number of connections that may be open.
         quota: What each user may keep; what is moved or forgotten is never refused.
         refuse: Called before what a user keeps is committed; what it raises rolls it back.
+        has_name: Whether errors say what it is called: not where strangers may be told them.
     """
 
     def __init__(
@@ -180,8 +181,10 @@ class Postgres:
         deadline_s: float = DEADLINE_S,
         quota: Quota | None = None,
         refuse: Callable[[], None] = lambda: None,
+        has_name: bool = True,
     ) -> None:
-        self._conninfo, self.name, self.place = parse_address(url)
+        self._conninfo, name, self.place = parse_address(url)
+        self.name = name if has_name else "The database"
         self._check = check
         self._most = most
         self._deadline_s = deadline_s

@@ -55,7 +55,8 @@ def open_tokens(settings: Settings) -> Iterator[TokensAndGrants]:
 def open_served_tokens(settings: Settings) -> Iterator[ServedTokens]:
     """The tokens of a server of a database, which may be started while that is away."""
     kept = TokenFile(settings.home, clock=utc_now)
-    with _open_database(settings) as database:
+    # Whoever shows a token that may be false is told its errors.
+    with _open_database(settings, has_name=False) as database:
         tokens = TokenDatabase(database, clock=utc_now)
         move = TokenMove(kept, tokens)
         move.move()
@@ -63,8 +64,9 @@ def open_served_tokens(settings: Settings) -> Iterator[ServedTokens]:
 
 
 @contextmanager
-def _open_database(settings: Settings) -> Iterator[Postgres]:
-    database = Postgres(address_in(settings, "url"), check=check_database, most=_CONNECTIONS)
+def _open_database(settings: Settings, *, has_name: bool = True) -> Iterator[Postgres]:
+    url = address_in(settings, "url")
+    database = Postgres(url, check=check_database, most=_CONNECTIONS, has_name=has_name)
     try:
         yield database
     finally:
