@@ -53,6 +53,7 @@ def test_what_was_counted_before_follows_every_change(acts):
                     == fresh.count_by_kind(identity)
                 )
                 assert mine.counts(identity).pending == fresh.counts(identity).pending
+                assert mine.unencoded(identity, 9) == fresh.unencoded(identity, 9)
                 assert sum(x.pending for x in fresh.count_by_kind(identity)) == (
                     theirs.counts(identity).pending
                 )

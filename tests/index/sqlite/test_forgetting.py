@@ -68,6 +68,35 @@ def test_a_reader_in_the_way_is_reported(opened, folder, law, monkeypatch):
     assert _held(folder) == set()
 
 
+def test_a_text_that_another_of_its_session_says_leaves_nothing_to_erase(opened, folder, law):
+    """As a short question that is filed with its answer from then on; not where a name would."""
+    question = replace(_secret_doc(), session="one", author="user")
+    answer = a_doc(
+        "n:answer", f"user: {question.text}\n\nagent: Agreed.", headings=question.headings
+    )
+    answer = replace(answer, session="one", author="agent", tags=question.tags)
+    mine = law.filled(opened(), [question])
+    mine.apply([Put(answer), Drop("n:secret")])
+    assert not mine.has_remains()
+    for other in (
+        replace(answer, session="two"),
+        replace(answer, tags=()),
+        replace(answer, headings=()),
+        replace(answer, scope="elsewhere"),
+        replace(answer, text=question.text[1:]),
+        replace(answer, text=question.text, author="agent"),
+    ):
+        mine.clear()
+        mine.apply([Put(question)])
+        mine.apply([Put(other), Drop("n:secret")])
+        assert mine.has_remains(), other
+    mine.clear()
+    mine.apply([Put(question)])
+    mine.apply([Put(answer), Drop("n:secret")])
+    mine.forget(["n:answer"])
+    assert _held(folder) == set()
+
+
 def test_a_text_that_goes_on_leaves_nothing_to_erase_until_it_is_forgotten(opened, folder, law):
     """What it said is said still, as of a turn that others join; not where a word of it left."""
     mine = law.filled(opened(), [_secret_doc()])

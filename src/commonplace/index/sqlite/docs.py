@@ -103,11 +103,21 @@ def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
     conn.executemany(sql["add_tag"], ({"tag": storable(x), "id": row["id"]} for x in doc.tags))
 
 
-def drop_doc(conn: sqlite3.Connection, sql: Queries, ref: str) -> None:
-    """Take a doc out, if it is there."""
+def drop_doc(
+    conn: sqlite3.Connection, sql: Queries, ref: str, *, beside: Sequence[str] = ()
+) -> None:
+    """Take a doc out, if it is there.
+
+    beside: Refs of docs that were put with it. Where one of them says all that it did, as an answer
+        that a short question is filed with from then on, nothing of it is to be erased.
+    """
     found = conn.execute(sql["find_doc"], {"ref": well_formed(ref)}).fetchone()
-    if found is not None:
-        conn.execute(sql["drop_doc"], {"id": found[0]})
+    if found is None:
+        return
+    asked = {"id": found[0], "beside": well_formed(json.dumps(beside, ensure_ascii=False))}
+    stays = bool(beside) and conn.execute(sql["is_said_beside"], asked).fetchone()[0]
+    conn.execute(sql["drop_doc"], {"id": found[0]})
+    if not stays:
         conn.execute(sql["note_dropped_text"])
 
 

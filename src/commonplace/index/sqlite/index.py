@@ -27,6 +27,7 @@ from commonplace.core.values import (
     Drop,
     KnownSources,
     Problem,
+    Put,
     Unencoded,
     superseding_tag,
 )
@@ -42,6 +43,7 @@ from commonplace.index.sqlite.docs import (
 from commonplace.index.sqlite.file import IndexFile, empty, queries
 from commonplace.index.sqlite.meaning import Meaning
 from commonplace.index.sqlite.priority import prioritised
+from commonplace.index.sqlite.waiting import WaitingDocs
 from commonplace.index.sqlite.watermarks import EncoderRow
 
 if TYPE_CHECKING:
@@ -133,8 +135,8 @@ class SqliteOwnerIndex:
         self._clock = clock
         self._sql = queries()
         self._holder = f"{os.getpid()}-{os.urandom(4).hex()}"
-        self._pending: dict[int, tuple[tuple[str, str], int]] = {}
-        self._counted_by_kind: dict[int, tuple[tuple[str, str], list[DocCount]]] = {}
+        self._waiting = WaitingDocs(self._sql)
+        self._counted_by_kind: dict[int, tuple[tuple[str, ...], list[DocCount]]] = {}
 
     def close(self) -> None:
         """Close the file; may be called twice."""
@@ -157,10 +159,11 @@ class SqliteOwnerIndex:
         Changes that a source hands over are not urgent: see `priority`.
         """
         with self._file.using(write=True) as (conn, opened):
+            put = [change.doc.ref for change in changes if isinstance(change, Put)]
             with prioritised(self._file.folder, is_urgent=not source), transaction(conn):
                 for change in changes:
                     if isinstance(change, Drop):
-                        drop_doc(conn, self._sql, change.ref)
+                        drop_doc(conn, self._sql, change.ref, beside=put)
                     else:
                         put_doc(conn, self._sql, change.doc)
                 conn.execute(self._sql["prune_moved"], {"kept": _MOVES_KEPT})
@@ -198,9 +201,8 @@ class SqliteOwnerIndex:
 
     def unencoded(self, identity: str, limit: int) -> list[Unencoded]:
         """Docs without a vector of this encoder, newest first. Raises: Unavailable."""
-        with self._file.using() as (conn, _):
-            asked = {"encoder": self._encoder_id(conn, identity), "limit": max(limit, 0)}
-            rows = conn.execute(self._sql["list_unencoded"], asked).fetchall()
+        with self._file.using() as (conn, _), snapshot(conn):
+            rows = self._waiting.rows(conn, self._encoder_id(conn, identity), max(limit, 0))
         # Inside one second rows lie as they came.
         rows.sort(key=lambda row: row[3], reverse=True)
         return [Unencoded(ref=row[0], text=row[1], text_hash=row[2]) for row in rows]
@@ -271,7 +273,7 @@ class SqliteOwnerIndex:
         """How much is held, and how much waits for this encoder. Raises: Unavailable."""
         with self._file.using() as (conn, _), snapshot(conn):
             docs = int(conn.execute(self._sql["count_docs"]).fetchone()[0])
-            pending = self._count_pending(conn, self._encoder_id(conn, identity))
+            pending = self._waiting.count(conn, self._encoder_id(conn, identity))
         return Counts(docs=docs, pending=pending)
 
     def bytes_on_disk(self) -> int:
@@ -286,11 +288,11 @@ class SqliteOwnerIndex:
         """
         with self._file.using() as (conn, _), snapshot(conn):
             encoder = self._encoder_id(conn, identity)
-            at = conn.execute(self._sql["read_pending_position"]).fetchone()
+            at = conn.execute(self._sql["read_pending_position"]).fetchone()[:2]
             if (known := self._counted_by_kind.get(encoder)) is not None and known[0] == at:
                 return [*known[1]]
             query = self._sql[
-                "count_by_kind" if self._count_pending(conn, encoder) else "count_by_kind_encoded"
+                "count_by_kind" if self._waiting.count(conn, encoder) else "count_by_kind_encoded"
             ]
             found = [
                 DocCount(journal=x, kind=kind, docs=docs, pending=waiting, newest=instant(newest))
@@ -308,20 +310,6 @@ class SqliteOwnerIndex:
         for facet, docs in of_facets.items():
             counted[opened.facets[facet].journal] += docs
         return counted
-
-    def _count_pending(self, conn: sqlite3.Connection, encoder: int) -> int:
-        """How many docs wait for an encoder; without one (below 0) all with words in them do.
-
-        Counted again once a doc or a vector came or left: over 100,000 docs that takes 28 ms of a
-        processor, and a page asks three times.
-        """
-        at = conn.execute(self._sql["read_pending_position"]).fetchone()
-        if (known := self._pending.get(encoder)) is not None and known[0] == at:
-            return known[1]
-        query = self._sql["count_worded" if encoder < 0 else "count_unencoded"]
-        count = int(conn.execute(query, {"encoder": encoder}).fetchone()[0])
-        self._pending[encoder] = at, count
-        return count
 
     def scopes(self) -> list[tuple[str, str]]:
         """Where its docs were written; see `core.ports.ListsScopes`. Raises: Unavailable."""

@@ -6,6 +6,19 @@ SELECT id, facet, at_us, text_hash, session, dated FROM docs WHERE ref = :ref;
 -- Whether all that a doc says is a part of another text.
 SELECT instr(:text, text) > 0 FROM docs WHERE id = :id;
 
+-- name: is_said_beside
+-- Whether one of some other docs of its session says all that a doc does: its author and its names too.
+SELECT EXISTS (
+    SELECT 1 FROM docs AS d JOIN facets AS f ON f.id = d.facet
+    JOIN docs AS o ON o.session = d.session JOIN facets AS g ON g.id = o.facet
+    WHERE d.id = :id AND o.ref IN (SELECT value FROM json_each(:beside))
+        AND o.id <> d.id AND d.session <> 0
+        AND instr(o.text, d.text) > 0 AND (f.id = g.id OR instr(o.text, f.author) > 0)
+        AND o.tags = d.tags AND o.covers = d.covers
+        AND g.journal = f.journal AND g.scope = f.scope AND g.kind = f.kind
+        AND g.headings = f.headings
+);
+
 -- name: last_of_second
 -- The highest id given in one second, or none.
 SELECT max(id) FROM docs WHERE id >= :low AND id < :high;
@@ -180,15 +193,35 @@ SELECT count(*) FROM docs
 WHERE blank = 0
     AND NOT EXISTS (SELECT 1 FROM vectors WHERE doc = docs.id AND encoder = :encoder);
 
+-- name: list_unencoded_since
+-- Of the docs that came or moved since a move, those; the sign before `blank` keeps its index out.
+SELECT d.ref, said(s.author, d.text) AS said, d.text_hash, d.at_us
+FROM docs AS d JOIN facets AS s ON s.id = d.facet
+WHERE d.id IN (SELECT doc FROM moved WHERE seq > :seen) AND +d.blank = 0
+    AND NOT EXISTS (SELECT 1 FROM vectors WHERE doc = d.id AND encoder = :encoder)
+ORDER BY d.id DESC LIMIT :limit;
+
+-- name: count_unencoded_since
+-- How many those are.
+SELECT count(*) FROM docs
+WHERE id IN (SELECT doc FROM moved WHERE seq > :seen) AND +blank = 0
+    AND NOT EXISTS (SELECT 1 FROM vectors WHERE doc = docs.id AND encoder = :encoder);
+
 -- name: count_worded
 -- How many docs have words in them: without an encoder all of these wait.
 SELECT (SELECT docs FROM state) - count(*) FROM docs WHERE blank <> 0;
 
 -- name: read_pending_position
 -- Which index this is, and how often docs and vectors came and left: while it is the same, as many wait.
-SELECT name, (SELECT group_concat(seq) FROM (
-    SELECT seq FROM sqlite_sequence WHERE name IN ('moved', 'vectors', 'dropped') ORDER BY name
-)) FROM state;
+-- The last move, and the oldest that is kept.
+SELECT
+    name,
+    (SELECT group_concat(seq) FROM (
+        SELECT seq FROM sqlite_sequence WHERE name IN ('moved', 'vectors', 'dropped') ORDER BY name
+    )) AS numbers,
+    coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'moved'), 0) AS newest,
+    coalesce((SELECT min(seq) FROM moved), 1) AS oldest
+FROM state;
 
 -- name: count_docs
 -- How many docs there are.
