@@ -320,6 +320,25 @@ def test_blank_entries_want_no_vector(world, user):
     assert list(follower.source.wanting([f"private:user/{DAY}/23-19-45-141138"])) == []
 
 
+def test_a_day_that_wants_no_vector_is_not_listed_again_until_a_name_comes_or_goes(world, user):
+    """An `.embedding` that vanishes with the folder's old time is missed until that is another."""
+    journal, follower = user
+    (ref,) = journal.write({"feelings": "F"}).refs
+    folder = journal.path_of(ref).parent
+    follower.source.keep(ref, _vector(), MINILM)
+    assert list(follower.source.wanting()) == []
+    journal.path_of(ref).with_suffix(".embedding").unlink()  # the folder is young
+    assert [each for each, _ in follower.source.wanting()] == [ref]
+    follower.source.keep(ref, _vector(), MINILM)
+    os.utime(folder, ns=(1, 1))
+    assert list(follower.source.wanting()) == []
+    journal.path_of(ref).with_suffix(".embedding").unlink()
+    os.utime(folder, ns=(1, 1))
+    assert list(follower.source.wanting()) == []
+    os.utime(folder, ns=(2, 2))
+    assert [each for each, _ in follower.source.wanting()] == [ref]
+
+
 def test_the_newest_entries_get_their_vectors_first(world, user):
     """Days are gone through backwards; refs that are not there, or not ours, are passed over."""
     journal, follower = user

@@ -34,7 +34,6 @@ from commonplace.journals.private.places import (
     is_another_users,
     lexical_place,
     list_day,
-    list_days,
     places_of,
     read_entry,
     stamp_of,
@@ -85,6 +84,7 @@ class RootSource:
         self._words = journal.words
         self._offered: dict[str, PrivateEntry] = {}
         self._examined: set[str] = set()
+        self._filled: dict[str, int] = {}
         self._watch = FolderWatch(root.path)
         self._asked = 0
         # The times of the folders when last none was young, the mark they made, and since when the
@@ -251,19 +251,26 @@ class RootSource:
                 yield place.ref, text
 
     def _entries_without_vector(self) -> Iterator[EntryPlace]:
+        """Lists no day in which nothing came or went since none of its entries wanted a vector."""
         try:
-            days = list_days(self._root)
+            times = day_times(self._root)
         except OSError:
             return
+        now = time.time_ns()
+        days = sorted(day for day, mtime_ns in times.items() if self._filled.get(day) != mtime_ns)
         missing = self._ignored.missing(self._root, days)
         for day in reversed(days):
             listing = self._listed(day)
             if day not in missing and listing and os.access(self._root.path / day, os.W_OK):
                 removed = self._remove_corrupt(day, listing)
+                is_filled = 0 < times[day] <= now - _RACY_NS  # 0: the disk did not say
                 for place in places_of(self._root, day, listing):
                     stem = place.path.name.removesuffix(SUFFIX)
                     if stem not in listing.sidecars or place in removed:
+                        is_filled = False
                         yield place
+                if is_filled:
+                    self._filled[day] = times[day]
 
     def _remove_corrupt(self, day: str, listing: Listing) -> list[EntryPlace]:
         """The entries whose `.embedding` was corrupt; each day is examined once in a process."""
