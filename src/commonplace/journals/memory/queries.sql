@@ -192,9 +192,10 @@ SELECT 'gratitude', count(*), 0, max(created_at) FROM wb_gratitude WHERE user_id
 SELECT 1 FROM wb_outbox WHERE user_id = :user_id AND kind = :kind AND ref_id = :id AND gone;
 
 -- name: changed_since
--- The records that changed after a mark and before another, the last change first.
+-- The records that changed after a mark and before another, the last change first; by their numbers,
+-- which the sign keeps SQLite to: by the user it reads and sorts all.
 SELECT seq, kind, ref_id FROM wb_outbox
-WHERE user_id = :user_id AND seq > :seq AND seq < :below
+WHERE +user_id = :user_id AND seq > :seq AND seq < :below
 ORDER BY seq DESC LIMIT :limit;
 
 -- name: to_erase
