@@ -55,9 +55,7 @@ class WaitingDocs:
         return rows
 
     def _position(self, conn: sqlite3.Connection) -> tuple[str, str, int, int]:
-        row: tuple[str, str, int, int] = conn.execute(
-            self._sql["read_pending_position"]
-        ).fetchone()
+        row: tuple[str, str, int, int] = conn.execute(self._sql["read_pending_position"]).fetchone()
         return row
 
     def _seen(self, encoder: int, name: str, newest: int, oldest: int) -> int | None:
