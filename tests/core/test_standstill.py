@@ -7,6 +7,7 @@ from contextlib import closing
 
 import pytest
 
+from commonplace.core import standstill
 from commonplace.core.errors import Unavailable
 from commonplace.core.files import is_locked, locked, write_new
 from commonplace.core.standstill import PROCESS
@@ -43,6 +44,25 @@ def test_a_folder_is_not_locked_for_it(tmp_path):
     assert not is_locked(tmp_path)
     with PROCESS.begun(), locked(tmp_path):
         pass
+
+
+def test_a_lock_that_another_keeps_is_waited_for_as_long_as_who_asks_may_wait(
+    tmp_path, monkeypatch
+):
+    """Then the next step is said; what was asked at no time waits until it is free."""
+    assert standstill.patience_s() == standstill._LEAST_S
+    monkeypatch.setattr(standstill, "_LEAST_S", 0.0)
+    with PROCESS.begun(), locked(tmp_path):
+        assert 0 < standstill.patience_s() <= standstill.ANSWERED_S
+        with (
+            PROCESS.asked(0.0),
+            pytest.raises(Unavailable, match="Another process is at work") as told,
+            locked(tmp_path),
+        ):
+            pass
+    assert told.value.hint
+    with PROCESS.asked(math.inf):
+        assert standstill.patience_s() == math.inf
 
 
 def test_nothing_is_written_into_a_database(tmp_path):

@@ -21,6 +21,12 @@ LONGEST_S = 12.0
 """Who did nothing for so long stood still. Postgres ends a transaction a second later, whose locks
 keep others from what it changes until then: its deadline is the same."""
 
+ANSWERED_S = 25.0
+"""So long after a request came it is told of a lock that another keeps: clients wait longer."""
+
+_LEAST_S = 5.0
+"""How long a lock is waited for by what took long before it."""
+
 _UNREAD_S = 0.5
 """So long after a standstill a request is read that may have come before it."""
 
@@ -118,3 +124,8 @@ PROCESS = Standstill()
 def came_at() -> float:
     """When the request came that is being answered; never, where there is none."""
     return _came.get()
+
+
+def patience_s() -> float:
+    """How long what is being done may wait for a lock; without an end where nobody asked for it."""
+    return max(_LEAST_S, _came.get() + ANSWERED_S - seconds())

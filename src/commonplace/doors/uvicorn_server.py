@@ -19,6 +19,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from commonplace.core.errors import Denied, Invalid, Unavailable
+from commonplace.core.standstill import PROCESS
 from commonplace.doors.connections import Connections
 from commonplace.doors.interrupt import close_at_ctrl_c
 
@@ -98,7 +99,7 @@ def make_server(
 def _watching_clients(
     application: Callable[..., Any], connections: Connections
 ) -> Callable[..., Any]:
-    """The application, with each connection told when its client is waited for."""
+    """The application, with each connection told when its client is waited for, and since when."""
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
         held = connections.find(scope["client"])
@@ -106,7 +107,7 @@ def _watching_clients(
             while (await receive())["type"] != "http.disconnect":
                 pass
             return
-        with held.request():
+        with held.request(), PROCESS.asked():
             await application(scope, held.receiving(receive), held.sending(send))
 
     return answer

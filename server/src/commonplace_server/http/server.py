@@ -242,9 +242,8 @@ class HttpDoor:
                 resource=self._sign_in.resource,
                 authorization=self._sign_in.authorization,
             )
-            server = make_server(
-                _timed(gate), limits=self._limits.connections, finish_s=self._limits.finish_s
-            )
+            limits = self._limits
+            server = make_server(gate, limits=limits.connections, finish_s=limits.finish_s)
             shutdown = _Shutdown(readiness, callers, server, self._limits)
             on_stop_signals(shutdown.begin, at_ctrl_c=shutdown.interrupt)
             issuer = self._sign_in.issuer
@@ -358,16 +357,6 @@ class HttpDoor:
             }
             self._withheld[kind] = [name.encode() for name in known - allowed]
         return self._withheld[kind]
-
-
-def _timed(answer: Application) -> Application:
-    """The application, which notes of each request when it came."""
-
-    async def answer_timed(scope: Scope, receive: Receive, send: Send) -> None:
-        with PROCESS.asked():
-            await answer(scope, receive, send)
-
-    return answer_timed
 
 
 class _Shutdown:

@@ -134,7 +134,10 @@ class StdioSession:
         if method in LISTS:
             key = LISTS[method]
             return {key: self._lists.get(key, [])}
-        return self._work(method, params, capabilities)
+        from commonplace.core.standstill import PROCESS  # no answer before needs it
+
+        with PROCESS.asked():
+            return self._work(method, params, capabilities)
 
     def _initialize(self, params: dict[str, Any]) -> dict[str, Any]:
         for name, kind in (("protocolVersion", str), ("capabilities", dict), ("clientInfo", dict)):
