@@ -25,7 +25,7 @@ ROOMS = {
     "src/commonplace": 2500,
     "src/commonplace/app": 5910,
     "src/commonplace/config": 2000,
-    "src/commonplace/core": 11501,
+    "src/commonplace/core": 11515,
     "src/commonplace/db": 1250,
     "src/commonplace/doors": 1750,
     "src/commonplace/doors/cli": 7500,
