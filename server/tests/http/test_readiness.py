@@ -278,9 +278,10 @@ def test_a_ready_server_has_imported_what_a_call_needs(words_only):
         server.wait_for(lambda: "commonplace_server.mcp.server" in server.modules)
 
 
-def test_haproxy_takes_what_the_page_gives_it(tmp_path):
+@pytest.mark.parametrize("told", haproxy.read_pages(), ids=["servers", "nodes"])
+def test_haproxy_takes_what_a_page_gives_it(tmp_path, told):
     """Whole, and warns of nothing, as of times that are missing."""
-    (conf := tmp_path / "conf").write_text(haproxy.read_page())
+    (conf := tmp_path / "conf").write_text(told)
     done = subprocess.run(
         [haproxy.find_program(), "-c", "-f", str(conf)],
         capture_output=True,

@@ -18,13 +18,16 @@ from tests.patience import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_PAGE = Path(__file__).parents[2] / "docs" / "http.md"
+_PAGES = Path(__file__).parents[2] / "docs"
 
 
-def read_page() -> str:
-    """What the page tells to set."""
-    (told,) = re.findall(r"```\n(defaults\n.*?)```", _PAGE.read_text("utf-8"), re.DOTALL)
-    return str(told)
+def read_pages() -> tuple[str, str]:
+    """What the pages tell to set: before servers, and before the nodes of their database."""
+    (servers,), (nodes,) = (
+        re.findall(r"```\n(defaults\n.*?)```", (_PAGES / x).read_text("utf-8"), re.DOTALL)
+        for x in ("http.md", "operating.md")
+    )
+    return str(servers), str(nodes)
 
 
 def find_program() -> str:
@@ -35,33 +38,18 @@ def find_program() -> str:
     return program
 
 
-def _conf_of_page() -> str:
-    """What the page tells to set, with places for what a test fills in.
-
-    Nothing is tried again: whatever a server refuses reaches the client. It looks more often.
-    """
-    told = read_page().removeprefix("defaults\n").replace("{", "{{").replace("}", "}}")
-    told = told.replace("inter 1s fall", "inter 250ms fall").replace("bind :8080", "bind fd@{fd}")
+def _conf_of(told: str) -> str:
+    """What a page tells to set, with places for what a test fills in."""
+    told = told.removeprefix("defaults\n").replace("{", "{{").replace("}", "}}")
+    told = re.sub(r"bind \S*:\d+", "bind fd@{fd}", told)
     told = re.sub(r"(\n +server .*)+", "\n{servers}", told)
-    return f"global\n    stats socket {{folder}}/stats\ndefaults\n    retries 0\n{told}"
+    return f"global\n    stats socket {{folder}}/stats\ndefaults\n{told}"
 
 
-_TO_PRIMARY = """
-global
-    stats socket {folder}/stats
-defaults
-    mode tcp
-    timeout connect 2s
-    timeout client 300s
-    timeout server 300s
-    timeout check 2s
-listen ready
-    bind fd@{fd}
-    option httpchk GET /primary
-    http-check expect status 200
-    default-server check inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
-{servers}
-"""
+def _conf_of_servers() -> str:
+    """Nothing is tried again: whatever a server refuses reaches the client. It looks more often."""
+    told = read_pages()[0].replace("inter 1s fall", "inter 250ms fall")
+    return _conf_of(told.replace("mode http\n", "mode http\n    retries 0\n", 1))
 
 
 class HaProxy:
@@ -86,7 +74,7 @@ class HaProxy:
             lines = [f"    server s{x} 127.0.0.1:{x} {given.get(x, '')}" for x in ports]
             file = self._folder / "conf"
             filled = {"folder": self._folder, "fd": opened.fileno(), "servers": "\n".join(lines)}
-            file.write_text((conf or _conf_of_page()).format(**filled))
+            file.write_text((conf or _conf_of_servers()).format(**filled))
             self._running = subprocess.Popen(
                 [program, "-db", "-f", str(file)],
                 pass_fds=[opened.fileno()],
@@ -99,7 +87,7 @@ class HaProxy:
     def to_primary(cls, nodes: Sequence[tuple[int, int]]) -> Self:
         """One before Postgres servers, whose Patroni says at its port which is the primary."""
         more = {port: f"port {rest}" for port, rest in nodes}
-        return cls([*more], conf=_TO_PRIMARY, more=more)
+        return cls([*more], conf=_conf_of(read_pages()[1]), more=more)
 
     @property
     def url(self) -> str:
@@ -125,7 +113,9 @@ class HaProxy:
             asking.sendall(b"show stat\n")
             said = b"".join(iter(lambda: asking.recv(65536), b"")).decode()
         rows = csv.DictReader(said.splitlines())
-        found = (x for x in rows if (x["# pxname"], x["svname"]) == ("ready", f"s{port}"))
+        found = (
+            x for x in rows if x["# pxname"] in {"ready", "primary"} and x["svname"] == f"s{port}"
+        )
         return next(found)[name]
 
     def __enter__(self) -> Self:

@@ -279,7 +279,10 @@ def test_nothing_acknowledged_is_lost_or_doubled(cluster, bouncer, base, counted
     times = []
     for fault in random.Random(37).sample(faults, len(faults)):
         began = time.monotonic()
-        until(lambda at=began: answered_since(writers, at), "a call before the fault")
+        until(
+            lambda at=began: answered_since(writers, at) or _failed(writers),
+            "a call before the fault",
+        )
         at = time.monotonic()
         with broken(cluster, bouncer, fault, going_on):
             struck = time.monotonic()
