@@ -305,6 +305,19 @@ def test_what_no_model_may_be_shown_is_tried_again_a_day_later(one, work, clock,
     assert due > clock() + timedelta(hours=23)
 
 
+@pytest.mark.long
+def test_models_of_two_workers_that_fail_in_turns_are_not_asked_for_ever(one, work, clock, admin):
+    """Each summary is asked for three times in all, whoever has their turn."""
+    ask(one, "timeline_add", content=SAID, at=LONG_AGO)
+    with FakeLLM("PWNED") as fake:
+        for name in ("worker", "other") * 4:
+            model = {"llm.url": fake.url, "llm.model": name, "llm.background": "true"}
+            work(name, **model)
+            clock.advance(DAY_S)
+    made = "SELECT count(*) FROM cp_rollups WHERE attempts > 0"
+    assert [len(fake.asked)] == [3 * count for (count,) in admin.execute(made).fetchall()]
+
+
 def test_a_model_is_asked_once_for_a_period(one, work, clock, admin):
     """By whichever of two workers comes first, where the settings let it ask."""
     ask(one, "timeline_add", content=SAID, at=LONG_AGO)

@@ -63,14 +63,14 @@ class World:
         client = LanguageClient(endpoint, sleep=lambda _seconds: None)
         return Metered(client, run or Run(self.budget, per_run=1_000_000))
 
-    def model_texts(self, *, small=None, large=None, run=None):
+    def model_texts(self, *, small=None, large=None, run=None, name="small"):
         small = small or self.client("small", run=run)
         large = large or self.client("large", run=run)
         writers = [
             LevelSummariser(
                 summariser=ModelSummariser(language, model=name, levels=levels), levels=levels
             )
-            for language, name, levels in ((small, "small", SMALL), (large, "large", LARGE))
+            for language, name, levels in ((small, name, SMALL), (large, "large", LARGE))
         ]
         return ModelTexts(self.rollups, writers)
 
@@ -232,6 +232,17 @@ def test_a_poisoned_period_is_left_alone_after_three_failures(world, fault):
     world.fake.say(say)
     told = world.model_texts().run()
     assert (told.failed, told.done) == (0, 4)
+
+
+def test_models_that_fail_in_turns_are_not_asked_for_ever(world):
+    """As those of two machines on one timeline; one that is new there is asked once."""
+    world.add()
+    world.fake.say("PWNED")
+    failed = [world.model_texts(name=name).run().failed for name in ("one", "two") * 4]
+    assert failed == [4, 4, 4, 0, 0, 0, 0, 0]
+    assert [world.model_texts(name="three").run().failed for _ in range(2)] == [2, 0]
+    world.fake.say(say)
+    assert world.model_texts(name="four").run().done == 4
 
 
 def test_three_failures_in_a_row_are_the_models_fault(world):

@@ -301,7 +301,8 @@ INSERT INTO cp_rollups (
 SELECT e.seq FROM rollups AS r JOIN journal_entries AS e ON e.seq = r.seq
 WHERE r.generator LIKE 'extractive %%' AND e.status = 'active' AND e.content <> ''
     AND e.rollup_level = ANY (%(levels)s::smallint[])
-    AND NOT (r.tried = %(generator)s AND r.attempts >= %(most)s) AND r.claimed_until <= %(now)s
+    AND NOT (r.attempts >= %(most)s AND %(generator)s = ANY (string_to_array(r.tried, E'\n')))
+    AND r.claimed_until <= %(now)s
     AND (e.period_end, e.rollup_level, e.seq)
         > (%(after_end)s::timestamptz, %(after_level)s::smallint, %(after_seq)s::bigint)
 ORDER BY e.period_end, e.rollup_level, e.seq LIMIT 1;
@@ -323,10 +324,13 @@ UPDATE cp_rollups SET claimed_until = ''
 WHERE user_id = %(owner)s AND seq = %(seq)s AND claimed_until = %(until)s;
 
 -- name: note_failure
--- One more failed try of a summariser.
+-- One more failed try, and by which summariser: a line for each.
 UPDATE cp_rollups
-SET attempts = CASE WHEN tried = %(generator)s THEN attempts + 1 ELSE 1 END,
-    tried = %(generator)s,
+SET attempts = attempts + 1,
+    tried = CASE
+        WHEN %(generator)s = ANY (string_to_array(tried, E'\n')) THEN tried
+        ELSE ltrim(tried || E'\n', E'\n') || %(generator)s
+    END,
     claimed_until = CASE WHEN claimed_until = %(until)s THEN '' ELSE claimed_until END
 WHERE user_id = %(owner)s AND seq = %(seq)s AND input_hash = %(input_hash)s;
 

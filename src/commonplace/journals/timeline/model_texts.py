@@ -63,7 +63,7 @@ days here, so that it is asked for once."""
 _TICK = timedelta(microseconds=1)
 
 MOST_FAILURES = 3
-"""After so many failed tries a summariser is not asked again until a period's material changes."""
+"""After so many failures of a period's material who failed is not asked again; another is, once."""
 
 MOST_IN_A_ROW = 3
 """After so many periods that got no summary, one after the other, it is the model's fault."""

@@ -256,11 +256,13 @@ FROM rollups WHERE seq = :seq;
 
 -- name: upgradable
 -- Rollups that no model has put into words yet, the oldest first, smaller before larger. What
--- another model wrote, or this one with other prompts, stays: nobody pays twice unasked.
+-- another model wrote, or this one with other prompts, stays: nobody pays twice unasked. After too
+-- many failures only a summariser that has not failed there is asked.
 SELECT e.seq FROM rollups AS r JOIN journal_entries AS e ON e.seq = r.seq
 WHERE r.generator LIKE 'extractive %' AND e.status = 'active' AND e.content <> ''
   AND e.rollup_level IN (SELECT value FROM json_each(:levels))
-  AND NOT (r.tried = :generator AND r.attempts >= :most) AND r.claimed_until <= :now
+  AND NOT (r.attempts >= :most AND instr(char(10) || r.tried || char(10), char(10) || :generator || char(10)))
+  AND r.claimed_until <= :now
   AND (e.period_end, e.rollup_level, e.seq) > (:after_end, :after_level, :after_seq)
 ORDER BY e.period_end, e.rollup_level, e.seq LIMIT 1;
 
@@ -279,10 +281,13 @@ UPDATE rollups SET claimed_until = :until WHERE seq = :seq AND claimed_until <= 
 UPDATE rollups SET claimed_until = '' WHERE seq = :seq AND claimed_until = :until;
 
 -- name: note_failure
--- One more failed try of a summariser.
+-- One more failed try, and by which summariser: a line for each.
 UPDATE rollups
-SET attempts = CASE WHEN tried = :generator THEN attempts + 1 ELSE 1 END,
-    tried = :generator,
+SET attempts = attempts + 1,
+    tried = CASE
+        WHEN instr(char(10) || tried || char(10), char(10) || :generator || char(10)) THEN tried
+        ELSE ltrim(tried || char(10), char(10)) || :generator
+    END,
     claimed_until = CASE WHEN claimed_until = :until THEN '' ELSE claimed_until END
 WHERE seq = :seq AND input_hash = :input_hash;
 
