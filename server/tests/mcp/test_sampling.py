@@ -88,6 +88,38 @@ def test_the_clients_model_merges(server, mode):
     assert asked.messages[0].content.text.startswith(f"```version A\n{A}\n```\n\n```version B\n")
 
 
+def test_any_server_takes_what_the_model_said(server):
+    """Of the revision without sessions: the call that bears the answer may come to another."""
+    one, other = server(), server()
+    called = {
+        "name": "journal_synthesize_conflict",
+        "arguments": {"section": "api", "version_a": A, "version_b": B},
+    }
+
+    async def scenario():
+        async with (
+            Client(one, sampling_callback=Model()) as first,
+            Client(other, sampling_callback=Model()) as second,
+        ):
+            asks = await first.session.call_tool(**called, allow_input_required=True)
+            (named,) = asks.input_requests
+            said = {named: await Model()(None, asks.input_requests[named].params)}
+            again = second.session.call_tool
+            told = await again(**called, input_responses=said, request_state=asks.request_state)
+            stale = await again(
+                **called,
+                input_responses=said,
+                request_state="of another question",
+                allow_input_required=True,
+            )
+            return asks, told, stale
+
+    asks, told, stale = anyio.run(scenario)
+    assert told.structured_content["made_by"] == "client"
+    assert told.structured_content["merged"] == BOTH
+    assert stale.request_state == asks.request_state
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_client_without_sampling_is_not_asked(server, mode):
     """The merge by block, without a word on what could have been."""
