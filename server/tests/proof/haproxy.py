@@ -46,10 +46,14 @@ def _conf_of(told: str) -> str:
     return f"global\n    stats socket {{folder}}/stats\ndefaults\n{told}"
 
 
-def _conf_of_servers() -> str:
-    """Nothing is tried again: whatever a server refuses reaches the client. It looks more often."""
+def conf_of_servers(*, retries: int) -> str:
+    """What the page tells to set before servers; it looks more often.
+
+    retries: of a connection that a server refuses. The page leaves that at haproxy's own 3; where
+    it is 0, whatever a server refuses reaches the client.
+    """
     told = read_pages()[0].replace("inter 1s fall", "inter 250ms fall")
-    return _conf_of(told.replace("mode http\n", "mode http\n    retries 0\n", 1))
+    return _conf_of(told.replace("mode http\n", f"mode http\n    retries {retries}\n", 1))
 
 
 class HaProxy:
@@ -57,7 +61,7 @@ class HaProxy:
 
     Args:
         ports: Of each server.
-        conf: What it does; empty for what the page tells to set.
+        conf: What it does; empty for what the page tells to set, with nothing tried again.
         more: What else is set for a server, by its port.
     """
 
@@ -74,7 +78,7 @@ class HaProxy:
             lines = [f"    server s{x} 127.0.0.1:{x} {given.get(x, '')}" for x in ports]
             file = self._folder / "conf"
             filled = {"folder": self._folder, "fd": opened.fileno(), "servers": "\n".join(lines)}
-            file.write_text((conf or _conf_of_servers()).format(**filled))
+            file.write_text((conf or conf_of_servers(retries=0)).format(**filled))
             self._running = subprocess.Popen(
                 [program, "-db", "-f", str(file)],
                 pass_fds=[opened.fileno()],

@@ -11,7 +11,7 @@ from collections import Counter
 import httpx2
 import pytest
 from server.tests.http_world import BOTH, HttpServer, Raw, bearer, token_for
-from server.tests.proof.haproxy import HaProxy
+from server.tests.proof.haproxy import HaProxy, conf_of_servers
 from server.tests.proof.journal_calls import ROWS, TOOLSETS, Caller, filled
 from tests.patience import PATIENCE_S, until
 
@@ -122,6 +122,25 @@ def test_no_call_fails_while_two_servers_are_restarted(words_only, database):
         for server in servers:
             with server:
                 pass
+
+
+@pytest.mark.long
+def test_a_server_that_dies_fails_no_call_that_comes_after(words_only, database):
+    """The proxy, which has not noticed yet, tries the other: a call or a page, each on its own."""
+    env = {"COMMONPLACE_DATABASE_URL": database.app_url}
+    token = token_for("ann")
+    with HttpServer(**env) as one, HttpServer(**env) as other:
+        # It looks seldom, so that what follows comes before it notices as a rule.
+        conf = conf_of_servers(retries=3).replace("inter 250ms", "inter 60s")
+        with HaProxy([one.port, other.port], conf=conf) as proxy:
+            for server in (one, other):
+                until(lambda x=server.port: proxy.sends_to(x), "both servers to be ready")
+            one.process.kill()
+            one.process.wait()
+            base = proxy.url.removesuffix("/mcp")
+            asked = [(f"{base}/api/v1/openapi.json", bearer(token)), (f"{base}/web/enter", {})] * 4
+            answers = [httpx2.get(url, headers=shown).status_code for url, shown in asked]
+            assert answers == [200, 403] * 4
 
 
 def _save(server, token):
