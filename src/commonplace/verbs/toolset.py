@@ -202,11 +202,12 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         if unknown := [name for name in given if name not in parameters]:
             message = f"Unknown argument of {self.name}: {unknown[0]!r}."
             raise unknown_name(message, unknown[0], list(parameters))
+        # First: files may move into a database, of which what is asked before holds a connection.
+        opened = () if self.opens is None else (self.opens(),)
         notes = () if self.before is None else self.before()
         with noting_secrets() as left_out:
             checked = self._checked(given)
             expires = checked.pop(EXPIRES, "")
-            opened = () if self.opens is None else (self.opens(),)
             run = partial(self.run, *opened, **checked, **more)
             answer = (
                 self.expiring(expires, lambda at: run(**self._handed(at)))
