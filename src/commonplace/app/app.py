@@ -547,13 +547,14 @@ class App(OwnerContext):
             self.private.gone()
         self.brief.refresh()
         self.encoder.start()
-        filing, finder = self.filing, self.finder
+        if not self.sources() and not self.shared.has_index(self.settings.owner):
+            return  # all lies in a database
         # A sweep would slow the loading down, and a first search waits for that one.
         self.encoder.get(SWEEP_WAITS_S)
-        finder.warm()
-        filing.start()
+        self.finder.warm()
+        self.filing.start()
         if self.encoder.get(ENCODER_LOAD_S) is not None:
-            filing.wake()
+            self.filing.wake()
         if not self.shared.serves_owners:
             self.timeline.begin_rolling_up()
 
