@@ -118,7 +118,7 @@ def entered(server, token):
 
 
 def test_a_page_of_an_entry_is_an_access_and_what_is_forgotten_leaves_the_account():
-    """The calls stay, without the entry that they were about."""
+    """The calls stay, without the entry that they were about; what is no ref was never noted."""
     token = token_for("me")
     with HttpServer(COMMONPLACE_SERVE_AUDIT_DAYS="30") as server:
         with Raw(server.url, token) as raw:
@@ -127,10 +127,14 @@ def test_a_page_of_an_entry_is_an_access_and_what_is_forgotten_leaves_the_accoun
             (ref,) = accesses("me")[0]["refs"]
         with entered(server, token) as browser:
             assert browser.get(f"{server.base}/web/entry", params={"ref": ref}).status_code == 200
+            for text in ("Is it the key?", "memory:Is it the key?"):  # which that page does not read
+                asked = browser.get(f"{server.base}/web/transcripts", params={"ref": text})
+                assert asked.status_code == 200
         assert server.end() == 0
     noted = [(x["tool"], x["outcome"], x["refs"]) for x in accesses("me")]
     assert noted[0] == ("process_thoughts", "ok", [ref])
     assert ("page entry", "ok", [ref]) in noted
+    assert noted.count(("page transcripts", "ok", [])) == 2
     before = len(noted)
     assert "its refs in the accesses" in run("forget", ref, "--dry-run").output
     assert run("forget", ref, "--yes").exit_code == 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
+from commonplace.journals.notebook.format import JOURNAL as NOTEBOOK
 from commonplace.journals.table import JOURNAL_NAMES
 from commonplace.verbs.session import Session
 
@@ -71,7 +72,7 @@ def refs_of(answer: Answer) -> Iterator[str]:
 def _refs_in(facts: Any) -> Iterator[str]:
     if isinstance(facts, Mapping):
         for name, value in facts.items():
-            if isinstance(value, str) and (name == "ref" or (name == "id" and _is_ref(value))):
+            if isinstance(value, str) and (name == "ref" or (name == "id" and is_ref(value))):
                 yield value
             elif name == "refs" and isinstance(value, list | tuple):
                 yield from (each for each in value if isinstance(each, str))
@@ -82,9 +83,13 @@ def _refs_in(facts: Any) -> Iterator[str]:
             yield from _refs_in(each)
 
 
-def _is_ref(text: str) -> bool:
-    """Whether what a tool calls an id is a ref, as a connector's is."""
-    return text.partition(":")[0] in JOURNAL_NAMES
+def is_ref(text: str) -> bool:
+    """Whether what a tool calls an id, or a page was asked for, is a ref: no words of anybody's.
+
+    A section of a notebook alone may have a name of several.
+    """
+    journal, _, rest = text.partition(":")
+    return journal in JOURNAL_NAMES and (journal == NOTEBOOK or not any(map(str.isspace, rest)))
 
 
 class ObservesCalls(Protocol):

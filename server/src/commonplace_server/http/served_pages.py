@@ -15,7 +15,7 @@ from commonplace.core.errors import Denied
 from commonplace.doors.web.application import WebApplication
 from commonplace.doors.web.visit import Visitor
 from commonplace.journals.table import ALL_TOOLSETS
-from commonplace_server.http.calls import OK, FinishedCall
+from commonplace_server.http.calls import OK, FinishedCall, is_ref
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -212,7 +212,7 @@ def _note(observers: Sequence[ObservesCalls], page: AnsweredPage) -> None:
         tool=f"page {page.name}",
         outcome=str(page.status) if page.has_failed else OK,
         seconds=page.seconds,
-        refs=lambda: page.refs,
+        refs=lambda: filter(is_ref, page.refs),
     )
     for observe in observers:
         observe(over)
