@@ -15,7 +15,8 @@ from commonplace.app import Apps
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import Unavailable
 from commonplace_server.http import scheduler
-from commonplace_server.http.scheduler import RollupScheduler, has_due
+from commonplace_server.http.scheduler import RollupScheduler
+from commonplace_server.wiring.memories import has_due
 from commonplace_testing import FrozenClock
 from commonplace_testing.language import FakeLLM, summarising
 
@@ -222,6 +223,23 @@ def test_what_is_due_in_a_database_is_rolled_up(in_database):
     assert world.work.roll_up() == 1
     assert world.due("ann") == 0
     assert [*world.work.list_owners()] == []
+
+
+def test_who_has_nothing_due_in_a_database_is_not_opened(words_only, monkeypatch, request):
+    """Also where retention is on and a model may be asked, each of which has its time."""
+    monkeypatch.setenv("COMMONPLACE_TIMELINE_RETENTION", "raw=2d")
+    with FakeLLM(summarising("Built the pier")) as fake:
+        monkeypatch.setenv("COMMONPLACE_LLM_URL", fake.url)
+        monkeypatch.setenv("COMMONPLACE_LLM_MODEL", "small")
+        monkeypatch.setenv("COMMONPLACE_LLM_BACKGROUND", "true")
+        world = request.getfixturevalue("in_database")
+        world.add("ann")
+        assert [*world.work.list_owners()] == []
+        for hours in (1, 49):  # the hour is over; what is kept for two days is to go
+            world.clock.at = AT + timedelta(hours=hours)
+            assert [*world.work.list_owners()] == ["ann"]
+            world.work.roll_up()
+            assert [*world.work.list_owners()] == []
 
 
 @pytest.mark.parametrize("place", ["files", "database"])

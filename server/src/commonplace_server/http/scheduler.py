@@ -11,14 +11,10 @@ import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from commonplace.app.wiring.memory.wiring import shared_of, times_of
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.owner_folders import folder_owner
 from commonplace.core.standstill import PROCESS
 from commonplace.core.time_book import EXPIRING
-from commonplace.journals.timeline.due_periods import bounds
-from commonplace.journals.timeline.entry import JOURNAL
-from commonplace.journals.transcripts.message import time_of
 from commonplace.verbs.timeline.commands import TimelineCommands
 from commonplace_server.background import Background
 from commonplace_server.duties import each_duty
@@ -28,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.app import App
-    from commonplace.app.process import ProcessContext
     from commonplace.core.clock import Clock
     from commonplace.doors.owner_apps import OwnerApps
 
@@ -171,25 +166,3 @@ def _roll_up(app: App) -> tuple[int, bool]:
             service, model_texts=lambda: app.timeline.background_model_texts(service)
         ).roll_up()
     return made, True
-
-
-def has_due(shared: ProcessContext, owner: str, now: datetime) -> bool:
-    """Whether a user's entry in a database has expired, a session there is old, or a period due.
-
-    A user's next call sees to what expired and what is due as well. Raises: Unavailable, Denied.
-    """
-    times = times_of(shared, owner, "expires_at")
-    if times is not None and times.list_due(now.timestamp()):
-        return True
-    if JOURNAL not in shared.journals_in_database(owner):
-        return False
-    if days := shared.settings.transcripts.retain_days:
-        before = time_of((now - timedelta(days=days)).timestamp())
-        sessions = shared_of(shared).transcripts_of(owner, lambda: now).sessions(until=before)
-        if any(each.last_at < before for each in sessions):
-            return True
-    store, settings = shared_of(shared).timeline_of(owner, lambda: now), shared.settings.timeline
-    if shared.settings.llm.background or settings.retention != "off" or settings.feed:
-        return store.exists
-    grace = timedelta(minutes=settings.grace_minutes)
-    return bool(store.ask("count_due", **bounds(now, grace)))

@@ -25,7 +25,7 @@ from commonplace_server.http.limits import Limits
 from commonplace_server.http.memory_worker import MemoryWork
 from commonplace_server.http.metrics import Metrics
 from commonplace_server.http.readiness import DatabaseWatch
-from commonplace_server.http.scheduler import RollupScheduler, has_due
+from commonplace_server.http.scheduler import RollupScheduler
 from commonplace_server.http.sign_in import read_sign_in
 from commonplace_server.tokens import TokenFile
 from commonplace_server.wiring.measures import measure_apps
@@ -268,6 +268,15 @@ def _agreeing(
         yield [watch], watch.find
 
 
+def _has_due(apps: Apps, owner: str) -> bool:
+    """Whether anything of a user's is due that lies in a database. Raises: Unavailable, Denied."""
+    if apps.settings.database.url is None:
+        return False
+    from commonplace_server.wiring.memories import has_due
+
+    return has_due(apps.shared, owner, utc_now())
+
+
 def _background_tasks(settings: Settings, apps: Apps, *, rolls_up: bool) -> list[BackgroundTask]:
     """The tasks of the server beside its answers; one that only reads changes no journal."""
     tasks: list[BackgroundTask] = []
@@ -286,7 +295,7 @@ def _background_tasks(settings: Settings, apps: Apps, *, rolls_up: bool) -> list
                 grace=grace,
                 clock=utc_now,
                 # A worker finds who is due in the database without asking for each.
-                has_due=lambda owner: not is_worker and has_due(apps.shared, owner, utc_now()),
+                has_due=lambda owner: not is_worker and _has_due(apps, owner),
             )
         )
     if is_worker:

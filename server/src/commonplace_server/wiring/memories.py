@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager, suppress
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from commonplace.app import Apps
 from commonplace.app.owner_context import SearchStack
 from commonplace.app.process import ProcessContext
+from commonplace.app.wiring.memory.wiring import memories_of
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.fence import visible_line
@@ -20,6 +22,7 @@ from commonplace.core.standstill import PROCESS
 from commonplace.core.text import opening
 from commonplace.core.values import Problem
 from commonplace.journals.notebook.format import DEFAULT_AUTHOR
+from commonplace.journals.timeline.due_periods import bounds
 from commonplace.journals.transcripts.message import JOURNAL as TRANSCRIPTS
 from commonplace_server.index import index
 from commonplace_server.index.merged import MergedIndex
@@ -57,7 +60,7 @@ from commonplace_server.wiring.timelines import (
     source_of_timeline,
     timeline_in,
 )
-from commonplace_server.wiring.upkeep import UserUpkeep
+from commonplace_server.wiring.upkeep import UserUpkeep, upkeep_settings
 from commonplace_server.worker.changes import JournalChanges
 from commonplace_server.worker.merged_filing import MergedFiling
 from commonplace_server.worker.users import UserRounds
@@ -66,6 +69,7 @@ from commonplace_server.worker.worker import MemoryWorker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from commonplace.app.owner_context import JournalWiring, OwnerContext
     from commonplace.config.table import Settings
@@ -164,6 +168,18 @@ class PostgresMemories:
     def transcripts_source(self, store: TranscriptsPostgres) -> SharedSource:
         """What follows each message of them likewise."""
         return journals.source_of_transcripts(store, self._shared.settings.timezone)
+
+    def is_due(self, owner: str, now: datetime) -> bool:
+        """Whether a user's upkeep is due, or a period of their timeline, which others may feed."""
+        settings = self._shared.settings
+        next_at = DueUsers(self._database).next_upkeep(owner, upkeep_settings(settings), now)
+        if next_at is not None and next_at <= now:
+            return True
+        store = self.timeline_of(owner, lambda: now)
+        if settings.timeline.feed:
+            return store.exists
+        grace = timedelta(minutes=settings.timeline.grace_minutes)
+        return bool(store.ask("count_due", **bounds(now, grace)))
 
     def times_of(self, owner: str, column: TimeColumn, journals: Sequence[str]) -> MemoryTimes:
         """What keeps such times of a user's entries, for every server of the database."""
@@ -277,6 +293,12 @@ class PostgresMemories:
         """Close the connections; may be called twice."""
         self._index.close()
         self._database.close()
+
+
+def has_due(shared: ProcessContext, owner: str, now: datetime) -> bool:
+    """Whether anything of a user's is due that lies in a database. Raises: Unavailable, Denied."""
+    memories = memories_of(shared)
+    return isinstance(memories, PostgresMemories) and memories.is_due(owner, now)
 
 
 def others_of(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.app import App, Apps
+    from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
     from commonplace.verbs.timeline.service import TimelineService
     from commonplace_server.postgres.database import Postgres
@@ -54,12 +55,7 @@ class UserUpkeep:
         self._due = due
         self._clock = clock
         settings = apps.settings
-        self._by = UpkeepSettings(
-            retention=parse_retention(settings.timeline.retention),
-            session_days=settings.transcripts.retain_days,
-            undo_days=settings.undo.keep_days,
-            asks_model=settings.llm.background and settings.llm.url is not None,
-        )
+        self._by = upkeep_settings(settings)
         self._unlike: Sequence[str] = ()
 
     def announce(self) -> None:
@@ -117,6 +113,16 @@ class UserUpkeep:
             )
         self._unlike = unlike
         return not unlike
+
+
+def upkeep_settings(settings: Settings) -> UpkeepSettings:
+    """By what it is judged when the upkeep of a user is due, by a server as by a worker."""
+    return UpkeepSettings(
+        retention=parse_retention(settings.timeline.retention),
+        session_days=settings.transcripts.retain_days,
+        undo_days=settings.undo.keep_days,
+        asks_model=settings.llm.background and settings.llm.url is not None,
+    )
 
 
 def _ask_model(app: App, service: TimelineService) -> None:
