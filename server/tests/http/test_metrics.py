@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -19,6 +20,17 @@ from commonplace_server.tokens import METRICS_SCOPE
 from commonplace_server.wiring.measures import Metric
 
 OFFERED = "/metrics"
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def told_in(page):
+    """The names of figures on a page, where … stands for how the one before began."""
+    found = re.findall(r"`(?:(commonplace)|…)((?:_[a-z]+)+)`", (DOCS / page).read_text("utf-8"))
+    whole, group = set(), ""
+    for begins, rest in found:
+        group = f"commonplace_{rest.split('_')[1]}" if begins else group
+        whole.add(f"commonplace{rest}" if begins else f"{group}{rest}")
+    return whole - {"commonplace_app", "commonplace_worker"}  # roles
 
 
 def finished(tool, seconds, outcome="ok", owner="ann"):
@@ -193,3 +205,6 @@ def test_a_server_with_a_worker_counts_what_waits_and_encodes(database, small_mo
     assert counted["commonplace_database_connections"] >= 1
     assert counted["commonplace_database_connections_in_use"] >= 0
     assert counted["commonplace_database_waits_total"] >= 0
+    served = {re.sub(r"(_bucket|_sum|_count)?\{.*", "", x) for x in counted}
+    assert served | {"commonplace_refused_calls_total"} == told_in("http.md")
+    assert told_in("operating.md") <= told_in("http.md")
