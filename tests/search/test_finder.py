@@ -79,14 +79,30 @@ class AsksOnce:
     above = __call__
 
 
+class FollowsOnce:
+    """An index that fails where it is asked a second time what took the place of entries."""
+
+    def __init__(self, index):
+        self._index = index
+        self.asked = 0
+
+    def links_from(self, refs, *, before=None):
+        assert not self.asked
+        self.asked += 1
+        return self._index.links_from(refs, before=before)
+
+    def __getattr__(self, name):
+        return getattr(self._index, name)
+
+
 def test_of_each_entry_a_question_asks_once(search):
     """What it went into, and what replaced it: also where what holds now is put before others."""
     docs = [a_doc("n:1", "harbour light"), a_doc("n:2", "harbour wall"), a_doc("n:3", "harbour")]
     later = a_doc("n:4", "harbour lamp", minutes=1, tags=(superseding_tag("n:1"),))
     mine = search([*docs, later])
-    lineage, replaced = AsksOnce(), AsksOnce()
+    lineage, replaced, index = AsksOnce(), AsksOnce(), FollowsOnce(mine.index)
     finder = Finder(
-        index=mine.index,
+        index=index,
         encoder=mine.slot,
         filing=mine.filing,
         lineage=lineage,
@@ -98,6 +114,7 @@ def test_of_each_entry_a_question_asks_once(search):
     hits = finder.find(question).hits
     assert [hit.doc.ref for hit in hits if hit.replaces] == ["n:4"]
     assert {*lineage.asked} >= {hit.doc.ref for hit in hits} <= {*replaced.asked, "n:1"}
+    assert index.asked
 
 
 @cases("text", ["", " ", "\n\t", "\u3000"])

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from server.tests.proof.memory_server import database_on
 
 from commonplace.core.errors import Denied
-from commonplace.core.values import Asked, Drop, Encoded, Filter, Interval, Put
+from commonplace.core.values import (
+    Asked,
+    Drop,
+    Encoded,
+    Filter,
+    Interval,
+    Put,
+    superseding_tags,
+)
 from commonplace.index.scoring.doc_table import doc_table_of
 from commonplace.index.sqlite.words import FEW
 from commonplace_server.index.doc_cache import CachedDocs, DocCache
@@ -220,6 +228,27 @@ def test_what_another_process_files_is_seen_at_once(opened):
     assert look(theirs, "harbour wood", encoder=ENCODER) == {}
     mine.apply([Put(docs[1])])
     assert set(look(theirs, "harbour")) == {"n:1"}
+
+
+def test_what_took_a_place_is_that_of_the_docs_of_a_search(opened):
+    """Asked once while nothing changes; what another process files since is followed by the next."""
+    mine, theirs = opened().of_owner("me"), opened().of_owner("me")
+    first = a_doc("n:1", "harbour")
+    second = a_doc("n:2", "harbour lamp", minutes=1, tags=superseding_tags("n:1"))
+
+    def links(*, meanwhile=()):
+        with mine.together():
+            look(mine, "harbour")
+            found = [mine.links_from(["n:1"])]
+            theirs.apply(meanwhile)
+            return [*found, mine.links_from(["n:1"])]
+
+    theirs.apply([Put(first)])
+    assert links(meanwhile=[Put(second)]) == [[], []]
+    assert links() == [[("n:1", "n:2")]] * 2
+    assert links(meanwhile=[Drop("n:2")]) == [[("n:1", "n:2")], []]
+    assert links(meanwhile=[Put(second)]) == [[], []]
+    assert mine.links_from(["n:1"]) == [("n:1", "n:2")]
 
 
 def test_a_process_far_behind_reads_every_doc_anew(opened, database):

@@ -10,7 +10,7 @@ import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -189,19 +189,23 @@ class Finder:
         elif features.is_foreign and (note := self._on_languages(identity)):
             notes = (*notes, note)
         scale = numbers.scale_of(identity)
+        read = _Remembered(found.read)
         found = replace(
             found,
             similarity=scale.of(found.similarity),
             nearness=scale.of(found.nearness),
-            read=_remembered(found.read),
+            read=read,
         )
         across = features.is_foreign and numbers.knows_languages(identity)
         if across:
             question = replace(question, policy=numbers.across_languages(question.policy))
         ranking = _ranked(found, question, features)
-        hits, order = self._hits(found, ranking, question)
+        chains = self._chains(question.where, read)
+        hits, order = self._hits(found, ranking, question, chains)
         if features.asks_now:
-            hits = self._for_now(hits, found, order, question)
+            others = _next_best(hits, found, order, question)
+            newest = chains.newest_of([hit.doc.ref for hit in others])
+            hits = tuple(with_later(hits, self._linked(others, newest, chains)))
         return Found(
             hits=hits,
             notes=(*notes, *dict.fromkeys(found.missed)),
@@ -232,7 +236,7 @@ class Finder:
         return _OTHER_LANGUAGE.format(name=identity.partition(":")[0])
 
     def _hits(
-        self, found: Candidates, ranking: Ranking, question: SearchQuestion
+        self, found: Candidates, ranking: Ranking, question: SearchQuestion, chains: _Chains
     ) -> tuple[tuple[Hit, ...], Ranking]:
         """What is shown, what is superseded further down, and the order it was taken from."""
         best = partial(
@@ -241,46 +245,42 @@ class Finder:
             limit=question.limit,
             room=question.room,
             policy=question.policy,
-            above=None if self._lineage is None else _remembered(self._lineage.above),
+            above=None if self._lineage is None else _Remembered(self._lineage.above),
         )
         now, shown = ranking, best(ranking)
-        before = question.where.written_before
-        find_gone = _remembered(partial(self.gone_links, before=before))
+        # What will move up is most often read by now, and asked about with what is shown.
+        if chains.newest_of(known := [doc.ref for doc in chains.read.all()]):
+            chains.replaced(known)
         newest: dict[str, Doc] = {}
         gone: dict[str, ChainLink] = {}
         former: dict[str, Hit] = {}
         for turn in range(numbers.DEMOTED_AT_ONCE):
             fresh = {ref: x for x in shown if (ref := x.doc.ref) not in newest and ref not in gone}
             rows = {ref: x.own_row for ref, x in fresh.items()}
+            taken, lost = chains.replaced([*rows])
+            if not taken and not lost:
+                break
             if turn:
                 # Hits that moved up may be of one long chain: each turn demotes more of it.
                 ahead = now.rows[: question.limit * numbers.DEMOTED_AT_ONCE**turn].tolist()
                 rows |= _rows_by_ref(found, ahead, {*newest, *gone})
-            taken = newest_of(self._index, [*rows], before=before)
-            lost = find_gone([ref for ref in rows if ref not in taken])
-            if not any(ref in taken or ref in lost for ref in fresh):
-                break
+                taken, lost = chains.replaced([*rows])
             newest |= taken
             gone |= lost
-            for ref, x in fresh.items():
-                if ref in taken:
-                    former[ref] = _hit(x, found, ranking, question.text)
+            for ref in [ref for ref in fresh if ref in taken]:
+                former[ref] = _hit(fresh[ref], found, ranking, question.text)
             now = demoted(now, [rows[x] for x in (*taken, *lost)], numbers.SUPERSEDED_FACTOR)
             shown = best(now)
         hits = [_hit(x, found, now, question.text) for x in shown]
         if former:
             hits = _with_holding(hits, former, newest, gone, question)
-        return self._linked(hits, newest, find_gone), now
+        return self._linked(hits, newest, chains), now
 
-    def _for_now(
-        self, hits: tuple[Hit, ...], found: Candidates, ranking: Ranking, question: SearchQuestion
-    ) -> tuple[Hit, ...]:
-        """The hits, what holds now before what held."""
-        others = _next_best(hits, found, ranking, question)
-        before = question.where.written_before
-        newest = newest_of(self._index, [x.doc.ref for x in others], before=before)
-        find_gone = partial(self.gone_links, before=before)
-        return tuple(with_later(hits, self._linked(others, newest, find_gone)))
+    def _chains(self, where: Filter, read: _Remembered[int, Doc]) -> _Chains:
+        """What a question with this filter asks of replaced entries, and what reads its docs."""
+        newest = _Remembered(partial(newest_of, self._index, before=where.written_before))
+        gone = _Remembered(partial(self.gone_links, before=where.written_before))
+        return _Chains(read, newest, gone)
 
     def gone_links(
         self, refs: Sequence[str], *, before: datetime | None = None
@@ -299,7 +299,7 @@ class Finder:
         return {ref: link for ref, link in links.items() if link.at and link.at < before}
 
     def _linked(
-        self, hits: Sequence[Hit], newest: Mapping[str, Doc], find_gone: _Ask[str, ChainLink]
+        self, hits: Sequence[Hit], newest: Mapping[str, Doc], chains: _Chains
     ) -> tuple[Hit, ...]:
         """Each hit with the entry whose place it took, and with the one that holds in its own.
 
@@ -307,10 +307,10 @@ class Finder:
         """
         hidden = self._hidden()
         hits = [hit for hit in hits if hit.doc.ref not in hidden] if hidden else hits
-        alone = [hit.doc.ref for hit in hits if hit.doc.ref not in newest]
-        gone = find_gone(alone)
+        gone = chains.gone_of([hit.doc.ref for hit in hits if hit.doc.ref not in newest])
         former = [hit.doc.supersedes for hit in hits]
-        dates = dates_of(self._index, [ref for ref in former if ref])
+        dates = {doc.ref: doc.at for doc in chains.read.all()} if any(former) else {}
+        dates |= dates_of(self._index, [ref for ref in former if ref and ref not in dates])
         return tuple(
             replace(
                 hit,
@@ -359,15 +359,15 @@ class Finder:
         notes = self._filing.refresh(numbers.FILING_WAIT_S)
         found = self._newest_of(where, limit)
         newest_first = range(len(found.keys))[::-1]
+        read = _Remembered(found.read)
         hits = [
             Hit(doc=doc, score=1.0, by="kind", similarity=None)
-            for doc in found.docs_at(newest_first).values()
+            for doc in replace(found, read=read).docs_at(newest_first).values()
         ]
-        refs = [hit.doc.ref for hit in hits]
-        newest = newest_of(self._index, refs, before=where.written_before)
+        chains = self._chains(where, read)
+        newest = chains.newest_of([hit.doc.ref for hit in hits])
         notes = (*notes, *dict.fromkeys(found.missed))
-        find_gone = partial(self.gone_links, before=where.written_before)
-        return Found(hits=self._linked(hits, newest, find_gone), notes=notes)
+        return Found(hits=self._linked(hits, newest, chains), notes=notes)
 
     def _encoding(self, ready: Encoder | None, text: str) -> Future[_Encoded]:
         """Encode the question while journals and words are looked up, or right now.
@@ -389,20 +389,40 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=32, thread_name_prefix="query")
 
 
-def _remembered(ask: _Ask[_K, _V]) -> _Ask[_K, _V]:
-    """Make a function that asks another about each key once, for the time of one question.
+class _Remembered(Generic[_K, _V]):
+    """A function that asks another about each key once, for the time of one question.
 
     ask: Returns what there is of some keys; a key of which there is nothing is missing.
     """
-    known: dict[_K, _V | None] = {}
 
-    def of(keys: Sequence[_K]) -> Mapping[_K, _V]:
+    def __init__(self, ask: _Ask[_K, _V]) -> None:
+        self._ask = ask
+        self._known: dict[_K, _V | None] = {}
+
+    def __call__(self, keys: Sequence[_K]) -> Mapping[_K, _V]:
+        """What there is of some keys."""
+        known = self._known
         if asked := [key for key in keys if key not in known]:
-            found = ask(asked)
+            found = self._ask(asked)
             known.update({key: found.get(key) for key in asked})
         return {key: it for key in keys if (it := known[key]) is not None}
 
-    return of
+    def all(self) -> list[_V]:
+        """What there is of all that was asked about."""
+        return [it for it in self._known.values() if it is not None]
+
+
+class _Chains(NamedTuple):
+    """What took the place of entries, asked once about each for one question; and its docs."""
+
+    read: _Remembered[int, Doc]
+    newest_of: _Ask[str, Doc]
+    gone_of: _Ask[str, ChainLink]
+
+    def replaced(self, refs: Sequence[str]) -> tuple[Mapping[str, Doc], Mapping[str, ChainLink]]:
+        """The doc that holds in place of each ref, or else the link to what is gone."""
+        newest = self.newest_of(refs)
+        return newest, self.gone_of([ref for ref in refs if ref not in newest])
 
 
 class _OverviewQuestions:

@@ -51,6 +51,7 @@ class CachedDocs(Struct, frozen=True, eq=False):
         table: The docs.
         facets: By number.
         frequencies: In how many docs a word stood, and among how many docs that was counted.
+        superseding: The docs that took another's place; None where that was not asked.
     """
 
     name: str
@@ -58,6 +59,7 @@ class CachedDocs(Struct, frozen=True, eq=False):
     table: DocTable
     facets: Mapping[int, Facet]
     frequencies: dict[Stem, tuple[int, int]] = field(default_factory=dict)
+    superseding: Ids | None = None
 
 
 NO_DOCS = CachedDocs("", 0, doc_table_of(np.empty((len(COLUMNS), 0), dtype=np.int64)), {})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.core.clock import micros
 from commonplace.core.errors import Invalid, Unavailable
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from psycopg import Cursor
 
     from commonplace.core.values import AreCurrent, Asked, Change, Encoded, Since
+    from commonplace.index.scoring.doc_table import Ids
     from commonplace.index.scoring.score import Nearness
     from commonplace_server.postgres.database import Commit, Postgres
 
@@ -387,17 +389,14 @@ class PostgresOwnerIndex:
         self, refs: Sequence[str], *, before: datetime | None = None
     ) -> list[tuple[str, str]]:
         """The links of the chains that refs begin; see `FollowsChains`. Raises: Unavailable."""
-        (term,) = terms_of([superseding_tag("")])
-        end = prefix_end(term)
         with self._reading() as tx:
-            answer = tx.query("list_prefix_postings", term=term, end=end, **ALL_TIME._asdict())
-            docs = Sent.of(answer).listed([term], ALL_TIME, end)[1]
+            docs = self._superseding(tx)
             if not len(docs):
                 return []
             rows = tx.query(
                 "list_links",
                 lead=superseding_tag(""),
-                ids=Longs(np.unique(docs)),
+                ids=Longs(docs),
                 before=None if before is None else micros(before),
             ).fetchall()
         return links_on_the_way(rows, [storable(ref) for ref in refs])
@@ -454,6 +453,20 @@ class PostgresOwnerIndex:
         with self._common.database.shared_transaction(self._owner, last=last) as conn:
             yield OwnerTransaction(conn, self._owner)
 
+    def _superseding(self, tx: OwnerTransaction) -> Ids:
+        """The docs that took another's place; those of a search's own docs are kept with them."""
+        cached = self._common.doc_cache.of(self._owner)
+        is_of_search = tx.read_change == (cached.name, cached.change)
+        if is_of_search and cached.superseding is not None:
+            return cached.superseding
+        (term,) = terms_of([superseding_tag("")])
+        end = prefix_end(term)
+        answer = tx.query("list_prefix_postings", term=term, end=end, **ALL_TIME._asdict())
+        docs: Ids = np.unique(Sent.of(answer).listed([term], ALL_TIME, end)[1])
+        if is_of_search:
+            self._common.doc_cache.keep(self._owner, replace(cached, superseding=docs))
+        return docs
+
     def _is_small(self, cached: CachedDocs) -> bool:
         """Whether they are of a small user, whose rows are kept."""
         return len(cached.table) <= self._common.cached_chunks
@@ -487,6 +500,7 @@ class PostgresOwnerIndex:
         found, sent = [*position[2:5]], Sent(*position[5:])
         if position[:2] != (cached.name, cached.change):
             cached, found = self._updated(tx, cached, model)
+        tx.read_change = cached.name, cached.change
         return cached, self._vectors(tx, cached, model, found, index), sent
 
     def _updated(

@@ -56,6 +56,15 @@ class OwnerTransaction:
         self._conn = conn
         self._prepares = False
 
+    @property
+    def read_change(self) -> tuple[str, int] | None:
+        """Of which name and change the docs were that a search read in it; None before that."""
+        return self._conn.read_change
+
+    @read_change.setter
+    def read_change(self, change: tuple[str, int]) -> None:
+        self._conn.read_change = change
+
     def plan_for_all(self) -> None:
         """Have the queries that follow planned for no user in particular.
 

@@ -106,6 +106,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     plans_for_all: Whether its transaction plans for no user in particular, as the index asks of it.
     is_shared: Whether several questions share its transaction, which a write of theirs ends.
     absent: What its user has nothing of, where a shared transaction was told so; see `MemoryTimes`.
+    read_change: As of which change its transaction read a user's docs; see `OwnerTransaction`.
     """
 
     deadline: float | None = None
@@ -113,6 +114,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     plans_for_all = False
     is_shared = False
     absent: frozenset[str] = frozenset()
+    read_change: tuple[str, int] | None = None
 
     @classmethod
     def connect(cls, conninfo: str = "", **given: Any) -> Self:
@@ -529,15 +531,12 @@ class Postgres:
             return self._made
 
     def _configure(self, conn: Connection) -> None:
-        self._note_timeline(conn)
+        conn.timeline = find_timeline(conn, self.name, self.place)
         row = conn.execute(statement(queries()["process"])).fetchone()
         # A pooler names another: its next transaction may be in a session that knows no plan.
         if row == (conn.info.backend_pid,):
             conn.execute(queries()["keep_plans"].encode())
             conn.prepare_threshold = _ON_REQUEST
-
-    def _note_timeline(self, conn: Connection) -> None:
-        conn.timeline = find_timeline(conn, self.name, self.place)
 
     def _probe(self) -> None:
         """Look whether the server is back; full, it is: what the pool has may be used."""
@@ -584,7 +583,7 @@ class Postgres:
                 TranslatedPostgres(self.name, self.place),
                 connect(make_conninfo(self._conninfo, **given), deadline_s=_BEGIN_S) as conn,
             ):
-                self._note_timeline(conn)
+                conn.timeline = find_timeline(conn, self.name, self.place)
                 self._check(conn, self.name)
         except CommonplaceError as exc:
             # One that refuses, having too many, is there.
@@ -643,6 +642,7 @@ def _begin(conn: Connection, owner: str, commit: Commit, quota: str, late: float
     whole, conn.deadline = conn.deadline, min(time.monotonic() + _BEGIN_S, late + _GRACE_S)
     ends_stopped = conn.info.server_version >= _ENDS_STOPPED
     conn.plans_for_all, conn.is_shared, conn.absent = False, False, frozenset()
+    conn.read_change = None
     conn.execute(_beginning(owner, commit, quota, left_ms, ends_stopped))
     conn.deadline = whole
 
