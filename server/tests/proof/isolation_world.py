@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 TOOLSETS = ",".join(EVERY_TOOLSET)
 MODERN = "2026-07-28"
+UNASKED = (
+    *("ping", "server/discover", "tools/list", "resources/list", "resources/templates/list"),
+    "prompts/list",
+)
+"""The methods of MCP that take no argument."""
+
 VICTIMS = ("ann", "space:team", "me")
 """A user, a space, and the owner of the machine."""
 
@@ -81,6 +87,15 @@ class User:
         """The addresses of what it may read by MCP."""
         listed = _message(self._session.post("resources/list"))["result"]["resources"]
         return [x["uri"] for x in listed]
+
+    def unasked(self) -> Iterator[str]:
+        """What MCP tells it that takes no argument: lists, what the server is, and each prompt."""
+        for method in UNASKED:
+            yield self._session.post(method).text
+        prompts = _message(self._session.post("prompts/list"))["result"]["prompts"]
+        assert prompts
+        for each in prompts:
+            yield self._session.post("prompts/get", {"name": each["name"]}).text
 
     def hear(self, probe: Probe, text: str) -> Heard:
         """What a door answers to a probe for this."""

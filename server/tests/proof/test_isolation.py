@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import itertools
 import math
@@ -10,13 +11,14 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
 from server.tests.http_world import HttpServer, bearer, token_for
 from server.tests.proof.isolation_roles import Roles
-from server.tests.proof.isolation_world import TOOLSETS, VICTIMS, IsolationWorld
+from server.tests.proof.isolation_world import TOOLSETS, UNASKED, VICTIMS, IsolationWorld
 from server.tests.proof.probes import (
     FORMS,
     HERE,
@@ -27,6 +29,11 @@ from server.tests.proof.probes import (
 )
 from tests.patience import PATIENCE_S
 
+import commonplace_server
+from commonplace.doors.mcp_offer import McpOffer
+from commonplace.verbs.toolset import Toolset
+from commonplace_server.mcp.server import make_server
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -35,6 +42,15 @@ pytestmark = pytest.mark.long
 SEED = 20261128
 _NAMING = ("ref", "id", "query", "q", "text")
 DOORS = ("api", "mcp", "session")
+WITHOUT_NAME = (
+    *("/", "/metrics", "/healthz", "/readyz"),
+    *("/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server"),
+)
+"""What is asked for without a name, by anybody."""
+
+OF_STRANGERS = ("/token", "/register", "/revoke")
+"""What takes a program's own secrets and no name of a user's thing: `http/test_token_endpoint`."""
+
 ASKERS = 6
 """How many ask at once in a whole run; in a sample it is one."""
 
@@ -76,6 +92,26 @@ def rounds(user, chance) -> Iterator[Probe]:
         ]
         chance.shuffle(made)
         yield from made
+
+
+def paths_in_code():
+    """What the server's modules name as a path of their own."""
+    for file in Path(commonplace_server.__file__).parent.rglob("*.py"):
+        for each in ast.parse(file.read_text("utf-8")).body:
+            value = getattr(each, "value", None)
+            if isinstance(value, ast.Constant) and str(value.value).startswith("/"):
+                yield value.value
+
+
+def test_each_door_is_asked():
+    """Each path and each method of MCP that the server knows, by a probe or without a name.
+
+    Tools, resources, pages and the fields of these are what the server itself lists.
+    """
+    of_probes = {"/mcp", "/api/v1", "/web"}
+    assert {*paths_in_code()} == {*of_probes, *WITHOUT_NAME, *OF_STRANGERS}
+    server = make_server(McpOffer([Toolset(name="polite", guide="", tools=())]))
+    assert {*server._request_handlers} == {*UNASKED, "prompts/get", "resources/read", "tools/call"}
 
 
 class Asking:
@@ -167,7 +203,7 @@ def elsewhere(world, server):
     """All that is told without a name: descriptions, figures, health, an export of another."""
     other = world.user("eve")
     figures = token_for("eve", scopes=["metrics"])
-    addresses = ("/api/v1/openapi.json", "/metrics", "/healthz", "/readyz")
+    addresses = ("/api/v1/openapi.json", *WITHOUT_NAME)
     texts = [
         httpx2.get(server.base + x, headers=bearer(y), timeout=PATIENCE_S).text
         for x in addresses
@@ -176,7 +212,8 @@ def elsewhere(world, server):
     with zipfile.ZipFile(io.BytesIO(other.export())) as whole:
         exported = [whole.read(x).decode("utf-8", "replace") for x in whole.namelist()]
     assert any("quokka" in x for x in exported)
-    return [x for each in (*texts, *exported) for x in world.secrets_in(each, ())]
+    told = (*texts, *exported, *other.unasked())
+    return [x for each in told for x in world.secrets_in(each, ())]
 
 
 def hears_itself(world, chance):
