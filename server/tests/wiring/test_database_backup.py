@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from importlib.util import find_spec
@@ -34,8 +35,36 @@ def run(program, *given):
     return done.stdout
 
 
+def follow_page(folder, admin_url, new_server):
+    """Do what the page says to copy a whole database, and to restore it into another cluster."""
+    copying, restoring, *_ = (
+        x.split("```")[0]
+        for x in _PAGE.read_text("utf-8").partition("\n## Copy\n")[2].split("```sh\n")[1:]
+    )
+    for name in ("postgres", "memories"):
+        there = shlex.quote(new_server.url("postgres", name))
+        restoring = restoring.replace(f"postgres://postgres@new.example.org/{name}", there)
+    assert "example.org" not in restoring
+    for script in (copying, restoring):
+        done = subprocess.run(
+            ["/bin/sh", "-e", "-c", script],
+            cwd=folder,
+            env={
+                "PATH": f"{_OF_THE_WHEEL}:{os.environ['PATH']}",
+                "COMMONPLACE_DATABASE_ADMIN_URL": admin_url,
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+
 def test_a_dump_is_restored_into_another_cluster(servers, worker, database, own_server, tmp_path):
-    """Entries, their index, keys and tokens: a server goes on there as if it were the same."""
+    """Entries, their index, keys and tokens: a server goes on there as if it were the same.
+
+    By the page, letter for letter, while the server and the worker of the first go on.
+    """
     app = servers("one")
     said = {"message": "the quokka gate is open", "idempotency_key": "k"}
     ref = ask(app, "add_entry", **said).facts["ref"]
@@ -44,15 +73,7 @@ def test_a_dump_is_restored_into_another_cluster(servers, worker, database, own_
     pool = Postgres(database.app_url, check=check_database)
     _, token = TokenDatabase(pool, clock=FrozenClock()).create("ann")
     pool.close()
-    dump, roles = os.fspath(tmp_path / "memories.dump"), os.fspath(tmp_path / "roles.sql")
-    run("pg_dump", "--format", "custom", "--file", dump, "--dbname", database.admin_url)
-    run("pg_dumpall", "--roles-only", "--file", roles, "--dbname", database.admin_url)
-    # That the administrator is there already is no matter.
-    run("psql", "--file", roles, "--dbname", own_server.url())
-    run("createdb", "--maintenance-db", own_server.url(), "memories")
-    to = own_server.url("postgres", "memories")
-    run("pg_restore", "--exit-on-error", "--dbname", to, dump)
-
+    follow_page(tmp_path, database.admin_url, own_server)
     there = own_server.url("commonplace_app", "memories")
     restored = servers("two", url=there)
     assert [x["ref"] for x in ask(restored, "list_entries").facts["entries"]] == [ref]
