@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from contextlib import closing
 from datetime import UTC, datetime
 
@@ -11,8 +12,9 @@ from tests.app.test_app import opened  # noqa: F401  a fixture
 
 from commonplace.app import Apps
 from commonplace.config.settings import read_settings
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.spaces import Member, at_work, parse_space
+from commonplace.core.standstill import PROCESS, seconds
 from commonplace.verbs.toolset import EXPIRES
 
 TEXT = "The door code of the kestrel house is four seven one one."
@@ -48,6 +50,45 @@ def test_a_tool_writes_what_expires(opened, tmp_path, write):  # noqa: F811
     app.expiring.book.keep_all(dict.fromkeys(known, datetime(2020, 1, 1, tzinfo=UTC).timestamp()))
     app.toolset("recall").tool("recall").call({"query": "kestrel"})
     assert holders(tmp_path) == []
+
+
+@pytest.mark.parametrize("write", ["private", "chronicle", "timeline", "todo", "notebook"])
+def test_what_is_written_before_a_standstill_has_its_end(opened, monkeypatch, write):  # noqa: F811
+    """The end is a part of what was asked with it, and nobody else can have set one."""
+    monkeypatch.setattr(PROCESS, "_went_on_at", -math.inf)
+    section = ("notebook", "journal_write", {"path": "house/codes", "entry": TEXT})
+    toolset, name, arguments = {**WRITES, "notebook": section}[write]
+    app = opened()
+    tool = app.toolset(toolset).tool(name)
+
+    def write_and_stand_still(at):
+        answer = tool.call(arguments, ends=at)
+        PROCESS.note_standstill()
+        return answer
+
+    with PROCESS.asked(seconds()):
+        answer = app.write_expiring("2099-01-01", write_and_stand_still)
+    ends = dict(app.expiring.list_expiring())
+    assert ends.keys() == {*answer.written}
+    assert {at.year for at in ends.values()} == {2099}
+
+
+def test_an_end_that_another_process_set_since_stays(opened, monkeypatch):  # noqa: F811
+    """Who stood still is refused: the other was told that its end counts."""
+    monkeypatch.setattr(PROCESS, "_went_on_at", -math.inf)
+    app = opened()
+    tool = app.toolset("chronicle").tool("add_entry")
+
+    def write_and_stand_still(_):
+        answer = tool.call({"message": TEXT})
+        PROCESS.note_standstill()
+        with PROCESS.begun():
+            app.expiring.expire(answer.facts["ref"], datetime(2090, 1, 1, tzinfo=UTC))
+        return answer
+
+    with PROCESS.asked(seconds()), pytest.raises(Unavailable, match="stood still"):
+        app.write_expiring("2099-01-01", write_and_stand_still)
+    assert [at.year for _, at in app.expiring.list_expiring()] == [2090]
 
 
 @pytest.mark.parametrize("write", ["chronicle", "timeline"])

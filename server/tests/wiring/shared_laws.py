@@ -5,13 +5,16 @@ Never imported by the product itself.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import pytest
 from server.tests.two_homes import ask, settings_in, traces
 
 from commonplace.core.errors import Conflict, Denied, NotFound, Unavailable
+from commonplace.core.standstill import PROCESS, seconds
 from commonplace.verbs.forgetting.selection import EntrySelection
 
 SAID = "The quokka gate opens with four seven one one, Ann said so to me."
@@ -98,6 +101,21 @@ class SharedJournalLaws(ABC):
         one.amend.undo(ref)
         assert self.listed(two) == [SAID]
         assert self.found(two, "quokka gate") == [ref]
+
+    def write_ending(self, app, at):
+        """Write an entry as a tool does that is to give it an end afterwards; its ref."""
+        del at
+        return self.write(app, SAID)
+
+    def test_what_is_written_before_a_standstill_has_its_end(self, one, two, monkeypatch):
+        """It is a part of what was asked with the entry: each server knows it."""
+        monkeypatch.setattr(PROCESS, "_went_on_at", -math.inf)
+        at = datetime(2099, 1, 1, tzinfo=UTC)
+        with PROCESS.asked(seconds()):
+            ref = self.write_ending(one, at)
+            PROCESS.note_standstill()
+            one.expiring.end_new(ref, at)
+        assert two.expiring.list_expiring() == [(ref, at)]
 
     def test_what_is_forgotten_on_one_is_nowhere(self, one, two, admin):
         """Text, words, former texts; a copy elsewhere is named before; either server proves it."""

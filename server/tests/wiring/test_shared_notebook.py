@@ -50,6 +50,10 @@ class TestNotebookOnPostgres(SharedJournalLaws):
         given = {"path": "gate/keeping", "entry": text, "idempotency_key": key}
         return ask(app, "journal_write", **given).facts
 
+    def write_ending(self, app, at):
+        write = app.toolset("notebook").tool("journal_write")
+        return write.call({"path": "gate/keeping", "entry": SAID}, ends=at).facts["ref"]
+
     def save(self, program, text):
         return program.save_entry("gate/keeping", text)
 

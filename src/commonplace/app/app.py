@@ -377,7 +377,7 @@ class App(OwnerContext):
             # Another member may have written it before, by the same key or in the same place.
             if writer and self.recall.service().open_ref(ref).author != writer:
                 return answer.noting(["Another member wrote it, and says when it expires."])
-            self.expiring.expire(ref, at)
+            self.expiring.end_new(ref, at)
         return answer.noting([f"It expires {render_instant(at, self.settings.timezone)}."])
 
     @locked_cached_property

@@ -170,6 +170,15 @@ class TimeBook:
         if other is not None and theirs:
             other.keep_times(theirs)
 
+    def keep_first(self, ref: str, at: float) -> bool:
+        """Set the time of an entry that has none; whether it is its time now. Raises: as `keep`."""
+        other = self._elsewhere
+        if other is None or not other.covers(ref):
+            self.change(lambda known: {ref: at} | known)
+        elif not other.read_times([ref]):
+            other.keep_times({ref: at})
+        return self.find([ref]).get(ref) == at
+
     def drop(self, refs: Sequence[str], *, until: float = float("inf")) -> None:
         """Remove the times of entries, of those in the file none that is later than `until`.
 

@@ -17,6 +17,7 @@ from commonplace.core.clock import micros
 from commonplace.core.errors import CommonplaceError, Denied, NotFound, Unavailable
 from commonplace.core.expiring import FORMER_HISTORY, revealed
 from commonplace.core.present import AFTER_DOUBT
+from commonplace.core.standstill import PROCESS
 from commonplace.core.when.phrases import parse_ahead
 from commonplace.verbs.times import naming
 
@@ -105,19 +106,9 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         Raises: as `AmendService.read_kept_text`; Denied for an entry that cannot be forgotten;
             Conflict.
         """
-        with revealed():
-            found = self.forgetting().amend.read_kept_text(ref)
-        whole = found.ref
+        whole = self._ending(ref)
         if self.ends.covers(whole):
             return self.ends.set_end(whole, at)
-        if never := _NEVER.get(whole.partition(":")[0]):
-            why, hint = never
-            raise Denied(f"{whole} cannot expire: {why}.", hint=hint)
-        if "delete" not in found.verbs:
-            raise Denied(
-                f"{whole} cannot expire: it is a summary, which follows what it is made from.",
-                hint="Let the entries expire that it is made from.",
-            )
         had_end = whole in self.book.find([whole])
         # Another process may be forgetting it by the end that it had.
         with self.forgetting().leaving(whole) if had_end else nullcontext():
@@ -126,6 +117,40 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
             self.book.keep(whole, micros(at) / 1e6)
             self.hide_after(whole, micros(at) / 1e6)
         return whole
+
+    def _ending(self, ref: str) -> str:
+        """The whole ref of an entry that may expire. Raises: as `expire`."""
+        with revealed():
+            found = self.forgetting().amend.read_kept_text(ref)
+        whole = found.ref
+        if self.ends.covers(whole):
+            return whole
+        if never := _NEVER.get(whole.partition(":")[0]):
+            why, hint = never
+            raise Denied(f"{whole} cannot expire: {why}.", hint=hint)
+        if "delete" not in found.verbs:
+            raise Denied(
+                f"{whole} cannot expire: it is a summary, which follows what it is made from.",
+                hint="Let the entries expire that it is made from.",
+            )
+        return whole
+
+    def end_new(self, ref: str, at: datetime) -> None:
+        """Set when an entry that was just written expires; after a standstill too.
+
+        What was written is to have the end that was asked for with it; one that another process has
+        given it since stays. Raises: as `expire`.
+        """
+        whole = self._ending(ref)
+        with PROCESS.begun():
+            if self.ends.covers(whole):
+                if self.ends.find_end(whole) == at:  # it is written with the entry
+                    self.ends.note()
+                    return
+            elif self.book.keep_first(whole, micros(at) / 1e6):
+                self.hide_after(whole, micros(at) / 1e6)
+                return
+        self.expire(whole, at)
 
     def cancel(self, ref: str) -> bool:
         """Keep an entry for good; returns whether it would have expired.
