@@ -230,17 +230,20 @@ def test_what_another_process_files_is_seen_at_once(opened):
     assert set(look(theirs, "harbour")) == {"n:1"}
 
 
-def test_what_took_a_place_is_that_of_the_docs_of_a_search(opened):
-    """Asked once while nothing changes; what another process files since is followed by the next."""
+def test_what_is_asked_after_a_search_is_of_its_docs(opened):
+    """What took a place, and what is listed: what another process files since is of the next."""
     mine, theirs = opened().of_owner("me"), opened().of_owner("me")
     first = a_doc("n:1", "harbour")
     second = a_doc("n:2", "harbour lamp", minutes=1, tags=superseding_tags("n:1"))
+    nothing = {"words": "", "vector": lambda: None, "identity": ""}
+    newest = Asked(**nothing, where=Filter(), limit=9, weighing=ALONE, newest=True)
 
     def links(*, meanwhile=()):
         with mine.together():
-            look(mine, "harbour")
+            searched = look(mine, "harbour")
             found = [mine.links_from(["n:1"])]
             theirs.apply(meanwhile)
+            assert len(mine.candidates(newest).keys) == len(searched)
             return [*found, mine.links_from(["n:1"])]
 
     theirs.apply([Put(first)])

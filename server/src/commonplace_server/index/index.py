@@ -456,7 +456,7 @@ class PostgresOwnerIndex:
     def _superseding(self, tx: OwnerTransaction) -> Ids:
         """The docs that took another's place; those of a search's own docs are kept with them."""
         cached = self._common.doc_cache.of(self._owner)
-        is_of_search = tx.read_change == (cached.name, cached.change)
+        is_of_search = self._is_read(tx, cached)
         if is_of_search and cached.superseding is not None:
             return cached.superseding
         (term,) = terms_of([superseding_tag("")])
@@ -466,6 +466,10 @@ class PostgresOwnerIndex:
         if is_of_search:
             self._common.doc_cache.keep(self._owner, replace(cached, superseding=docs))
         return docs
+
+    def _is_read(self, tx: OwnerTransaction, cached: CachedDocs) -> bool:
+        """Whether these are the docs that a search read in this transaction."""
+        return tx.read_change == (cached.name, cached.change)
 
     def _is_small(self, cached: CachedDocs) -> bool:
         """Whether they are of a small user, whose rows are kept."""
@@ -486,6 +490,8 @@ class PostgresOwnerIndex:
             model: The encoder's identity.
             words: The words that are looked up, bound for the query.
         """
+        if not model and not words["terms"].texts and self._is_read(tx, cached):
+            return cached, None, Sent()
         index: Cursor[tuple[Any, ...]] | None = None
         if self._is_small(cached):
             # To look into the catalog costs as much as the rest.
