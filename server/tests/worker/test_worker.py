@@ -16,7 +16,7 @@ from tests.patience import PATIENCE_S, until
 from commonplace.core.errors import Unavailable
 from commonplace_server.index.index import PostgresIndex
 from commonplace_server.postgres.database import Postgres
-from commonplace_server.records.outbox_checks import check_unchanged
+from commonplace_server.records.outbox_checks import note_filed
 from commonplace_server.records.store import MemoryPostgres, texts
 from commonplace_server.wiring.schema import check_database
 from commonplace_server.worker import numbers
@@ -290,7 +290,7 @@ class TestFiling:
 
     @pytest.mark.parametrize("case", list(product(["search", "worker"], CHANGES)), ids="-".join)
     def test_an_old_text_is_not_filed_over_a_newer_one(self, world, worker_with, parts, case):
-        """By one who read it before the change, files it after another has, and dies then."""
+        """By one who read it before the change and files it after another has; a worker dies then."""
         who, change = case
         mine = world.open("ann")
         ref_id = mine.save_journal("Evening", "tamarindose")
@@ -312,14 +312,7 @@ class TestFiling:
                     others_do()
                     return found
 
-                def dies(*_):
-                    raise Unavailable("It dies.")
-
-                noting = Over(store, filed=dies)
-                filing = WordFiling(
-                    index=index, store=noting, read=read, are_current=check_unchanged
-                )
-                assert filing.refresh(0.0)
+                WordFiling(index=index, store=store, read=read, note_filed=note_filed).refresh(0.0)
         else:
             lots = LeasedRecords(
                 **{name: parts[name] for name in ("read_of", "index_of", "of_many")}
@@ -330,6 +323,26 @@ class TestFiling:
             assert lots.file_words(tasks) == tasks
         held = [(text,) for text in ("Evening\n\nsoap",) if change == "altered"]
         assert world.database.rows("SELECT text FROM wb_docs") == held
+
+    def test_a_search_that_dies_has_noted_nothing_that_is_not_filed(self, world):
+        """What it files and its note are one: the next search does both."""
+        world.open("ann").save_todo("tamarindose")
+        docs, due = "SELECT text FROM wb_docs", "SELECT words_due FROM wb_outbox"
+
+        def dies(lines):
+            def check(conn):
+                assert note_filed(lines)(conn)() == [True]
+                raise Unavailable("It dies.")
+
+            return check
+
+        with opened_by_a_search(world) as (store, index):
+            given = {"store": store, "read": JournalChanges(records=store, others={})}
+            assert WordFiling(index=index, note_filed=dies, **given).refresh(0.0)
+            assert (world.database.rows(docs), world.database.rows(due)) == ([], [(True,)])
+            assert WordFiling(index=index, note_filed=note_filed, **given).refresh(0.0) == ()
+        held = world.database.rows(docs), world.database.rows(due)
+        assert held == ([("tamarindose",)], [(False,)])
 
     def test_many_users_are_filed_in_few_transactions(self, world, parts, pool):
         """Forty of one record each, in some at a time; each has its own words and vectors alone."""
@@ -502,7 +515,7 @@ def test_few_records_are_read_at_a_time(world, pool, parts, monkeypatch, by_sear
     if by_search:
         with opened_by_a_search(world) as (store, index):
             read = JournalChanges(records=counting(store), others={})
-            filing = WordFiling(index=index, store=store, read=read, are_current=check_unchanged)
+            filing = WordFiling(index=index, store=store, read=read, note_filed=note_filed)
             while filing.refresh(0.0):
                 pass
         assert sizes == [(2, 6), (2, 4), (2, 2)]

@@ -105,7 +105,7 @@ def apply_changes(
     *,
     are_current: AreCurrent | None = None,
     lost: frozenset[str] = frozenset(),
-) -> None:
+) -> bool:
     """File docs in place of any with their refs, and remove what is dropped.
 
     Vectors stay while the text does.
@@ -116,11 +116,14 @@ def apply_changes(
         are_current: See `AppliesCurrent`; None where all hold.
         lost: See `AppliesCurrent`.
 
+    Returns:
+        Whether all of them held.
+
     Raises:
         Invalid: More entries lie in one second than it has numbers for.
     """
     with tx.pipelined():
-        ask_changes(tx, changes, are_current=are_current, lost=lost)()
+        return ask_changes(tx, changes, are_current=are_current, lost=lost)()
 
 
 def ask_changes(
@@ -129,7 +132,7 @@ def ask_changes(
     *,
     are_current: AreCurrent | None = None,
     lost: frozenset[str] = frozenset(),
-) -> Callable[[], None]:
+) -> Callable[[], bool]:
     """Ask what `apply_changes` has to know; the function returned reads the answers, and files.
 
     In a pipeline others are asked before it is called, so that filing for many waits once.
@@ -148,7 +151,7 @@ def ask_changes(
     # Whatever else files for this user waits for us by now, and files what changed before.
     read_current = None if are_current is None else tx.check(are_current)
 
-    def file() -> None:
+    def file() -> bool:
         holds = [True] * len(last) if read_current is None else read_current()
         current = {ref: doc for (ref, doc), is_so in zip(last.items(), holds, strict=True) if is_so}
         ((change, packed),) = changed.fetchall()
@@ -158,6 +161,7 @@ def ask_changes(
         for row, doc in plan.said:
             row["words"] = _words(doc)
         _write(tx, plan, change, packed)
+        return all(holds)
 
     return file
 

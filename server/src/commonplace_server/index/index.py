@@ -232,12 +232,13 @@ class PostgresOwnerIndex:
         are_current: AreCurrent,
         *,
         lost: frozenset[str] = frozenset(),
-    ) -> None:
+    ) -> bool:
         """Make those that still hold; see `records.outbox.AppliesCurrent`. Raises: Unavailable."""
         with self._writing() as tx:
-            apply_changes(tx, changes, are_current=are_current, lost=lost)
+            hold = apply_changes(tx, changes, are_current=are_current, lost=lost)
             if any(isinstance(each, Drop) for each in changes):
                 tx.query("drop_bare_facets")
+        return hold
 
     def ask_current(
         self,

@@ -5,7 +5,7 @@ Never says how a record changed: it is read again as it is now.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -40,12 +40,7 @@ class Outbox(Protocol):
         """What changed and whose words no index has yet, oldest first. Raises: Unavailable."""
         ...
 
-    def filed(self, lines: Sequence[OutboxLine]) -> None:
-        """The words of these are in the index; what changed since is filed once more."""
-        ...
 
-
-@runtime_checkable
 class AppliesCurrent(Protocol):
     """An index of an owner that leaves out what changed again before it had its turn."""
 
@@ -55,9 +50,15 @@ class AppliesCurrent(Protocol):
         are_current: AreCurrent,
         *,
         lost: frozenset[str] = frozenset(),
-    ) -> None:
+    ) -> bool:
         """Make those changes that still hold once nothing else files; else as `OwnerIndex.apply`.
 
-        lost: refs of which words may be missing, though the index seems to have them.
+        Args:
+            changes: Puts and drops.
+            are_current: Which of them hold; what it notes is committed with them, or not at all.
+            lost: Refs of which words may be missing, though the index seems to have them.
+
+        Returns:
+            Whether all of them held.
         """
         ...

@@ -1,4 +1,4 @@
-"""Checks inside a transaction of the index what still holds of the outbox, and who is in the lead.
+"""What is asked of the outbox inside a transaction of the index: what still holds, who leads.
 
 Never reads a record.
 """
@@ -20,10 +20,22 @@ if TYPE_CHECKING:
 
 def check_unchanged(lines: Sequence[OutboxLine]) -> AreCurrent:
     """What asks, by a connection of their one user, which of these records changed no more."""
+    return _check("last_changes", lines)
+
+
+def note_filed(lines: Sequence[OutboxLine]) -> AreCurrent:
+    """What notes likewise that the words of these are filed, and asks of which that is so.
+
+    In the transaction that files them: apart, each took a commit and .4 ms of the database more.
+    """
+    return _check("filed", lines)
+
+
+def _check(name: str, lines: Sequence[OutboxLine]) -> AreCurrent:
     asked = {"user_id": lines[0].owner, **columns_of(lines)}
 
     def check(conn: Connection) -> Callable[[], list[bool]]:
-        found = conn.execute(query("last_changes"), asked)
+        found = conn.execute(query(name), asked, prepare=True)
 
         def read() -> list[bool]:
             now = {(kind, ref_id): changes for kind, ref_id, changes in found.fetchall()}

@@ -231,24 +231,31 @@ SELECT kind, ref_id, changes, gone FROM wb_outbox
 WHERE user_id = %(user_id)s AND words_due ORDER BY at, ref_id LIMIT %(limit)s;
 
 -- name: filed
--- The words of these are in the index. What changed since may have been filed over by a worker with
--- its earlier text, so it is filed once more, whether or not that was done already. A worker that marks many lines
--- takes them in the order of their key: else two would wait for each other.
+-- The words of these are in the index once this transaction is committed; of which that is so. What changed since may have
+-- been filed over by a worker with its earlier text, so it is filed once more, whether or not that was done already. Who
+-- marks many lines takes them in the order of their key: else two would wait for each other.
 WITH done AS (
     SELECT known.kind, known.ref_id, given.changes
-    FROM unnest(%(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
-        AS given (kind, id, changes)
-    JOIN wb_outbox AS known ON known.user_id = %(user_id)s AND known.kind = given.kind
-        AND known.ref_id = given.id
-    WHERE known.words_due OR known.changes <> given.changes
-    ORDER BY known.kind, known.ref_id FOR UPDATE OF known
+    FROM (
+        SELECT kind COLLATE "C", id COLLATE "C", changes
+        FROM unnest(%(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
+            AS given (kind, id, changes)
+        ORDER BY 1, 2
+    ) AS given (kind, id, changes)
+    CROSS JOIN LATERAL (
+        SELECT kind, ref_id FROM wb_outbox
+        WHERE user_id = %(user_id)s AND kind = given.kind AND ref_id = given.id
+            AND (words_due OR wb_outbox.changes <> given.changes)
+        OFFSET 0 FOR UPDATE
+    ) AS known
 )
 UPDATE wb_outbox SET words_due = wb_outbox.changes <> done.changes AND NOT gone,
     due = due OR wb_outbox.changes <> done.changes,
     erase = erase OR (wb_outbox.changes <> done.changes AND gone),
     stale = stale OR wb_outbox.changes <> done.changes
 FROM done
-WHERE user_id = %(user_id)s AND wb_outbox.kind = done.kind AND wb_outbox.ref_id = done.ref_id;
+WHERE user_id = %(user_id)s AND wb_outbox.kind = done.kind AND wb_outbox.ref_id = done.ref_id
+RETURNING wb_outbox.kind, wb_outbox.ref_id, wb_outbox.changes;
 
 -- name: to_erase
 -- Deleted records of which words or vectors may remain.

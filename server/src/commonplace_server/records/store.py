@@ -249,11 +249,6 @@ class MemoryPostgres:
                 conn.absent = frozenset()
         return [line_of((self._owner, *row)) for row in rows]
 
-    def filed(self, noted: Sequence[OutboxLine]) -> None:
-        """The words of these are in the index; see `Outbox`. Raises: Unavailable."""
-        with self._database.owner_transaction(self._owner, commit="soon") as conn:
-            conn.execute(query("filed"), {"user_id": self._owner, **columns_of(noted)})
-
     def ask_records(self, noted: Sequence[OutboxLine]) -> Callable[[], list[Record | None]]:
         """Ask for these as they are now; see `ReadsRecords`. Raises: Unavailable."""
         return self._ask_all([(parse_kind(each.kind), each.ref_id) for each in noted])

@@ -33,7 +33,7 @@ from commonplace_server.postgres.servers import Servers
 from commonplace_server.records import store as records
 from commonplace_server.records.backlog import MemoryBacklog
 from commonplace_server.records.former_texts import MemoryFormerTexts
-from commonplace_server.records.outbox_checks import check_unchanged
+from commonplace_server.records.outbox_checks import note_filed
 from commonplace_server.records.times import MemoryTimes
 from commonplace_server.records.upkeep import MemoryUpkeep
 from commonplace_server.state.spending import SpentDatabase
@@ -255,7 +255,7 @@ class PostgresMemories:
                 records=store,
                 others=others_of(self._database, store.owner, context.clock, self._shared),
             ),
-            are_current=check_unchanged,
+            note_filed=note_filed,
             shows_paths=context.shows_paths,
             quoting=quoting,
         )

@@ -5,10 +5,10 @@ Never writes truth, never raises into a write, and never waits for a model.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.ports import Forgetting
+from commonplace.core.ports import Forgetting, OwnerIndex
 from commonplace.core.values import Drop, Put
 from commonplace.search import policy
 from commonplace.search.filing.port import Deferred, Filed, Pending
@@ -19,9 +19,12 @@ from commonplace_server.worker import numbers
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from commonplace.core.ports import OwnerIndex
     from commonplace.core.values import AreCurrent, Change
     from commonplace_server.records.outbox import Outbox, OutboxLine
+
+
+class FiledBySearches(OwnerIndex, AppliesCurrent, Protocol):
+    """An index into which a search files, and notes in the same transaction what is filed."""
 
 
 class WordFiling:
@@ -33,7 +36,8 @@ class WordFiling:
         index: The words and vectors of the owner.
         store: Where the changes are noted that wait to be filed.
         read: Reads the changes that lines of the outbox stand for, as their records are now.
-        are_current: Makes the question which of these lines are unchanged since they were read.
+        note_filed: Makes what notes that these lines are filed, and asks which of them are
+            unchanged since they were read.
         shows_paths: Whether a message may name a path or an address.
         quoting: As `Filing`'s.
     """
@@ -41,16 +45,16 @@ class WordFiling:
     def __init__(
         self,
         *,
-        index: OwnerIndex,
+        index: FiledBySearches,
         store: Outbox,
         read: Callable[[Sequence[OutboxLine]], Sequence[Change]],
-        are_current: Callable[[Sequence[OutboxLine]], AreCurrent],
+        note_filed: Callable[[Sequence[OutboxLine]], AreCurrent],
         shows_paths: bool = True,
         quoting: Callable[[Sequence[str]], Sequence[str]] | None = None,
     ) -> None:
         self._quoting = quoting
         self._shows_paths = shows_paths
-        self._are_current = are_current
+        self._note_filed = note_filed
         self._index = index
         self._store = store
         self._read = read
@@ -112,13 +116,11 @@ class WordFiling:
             if most is not None and (filed >= most or is_long):
                 return len(noted)
             changes = self._read_some(noted)
-            if isinstance(self._index, AppliesCurrent):
-                self._index.apply_current(changes, self._are_current(noted[: len(changes)]))
-            else:
-                self._index.apply(changes)
-            self._store.filed(noted[: len(changes)])
+            hold = self._index.apply_current(changes, self._note_filed(noted[: len(changes)]))
             filed += len(changes)
             is_long = len(changes) < len(noted)
+            if hold and not is_long and len(noted) < policy.ENCODE_BATCH_MOST:
+                break  # what came since was saved while this search ran
         return filed if most is None else 0
 
     def _read_some(self, noted: Sequence[OutboxLine]) -> list[Change]:
