@@ -29,7 +29,6 @@ from commonplace_server.index.index import TABLES, PostgresIndex
 from commonplace_server.index.nearest import PREFIX, maintain_nearest
 from commonplace_server.index.packed import Block, postings_in
 from commonplace_server.index.packing import PackSizes
-from commonplace_server.index.vector_cache import CachedVectors, VectorCache
 from commonplace_server.postgres.database import Postgres, refuse_unguarded
 from commonplace_testing import ALONE, START, TOGETHER, HashingEncoder, a_doc, encode_all, look
 from commonplace_testing.in_memory import MemoryIndex
@@ -350,22 +349,6 @@ def test_vectors_that_are_kept_are_those_of_the_rows(opened):
     assert both() == {"n:2": -9}
     encode_all(theirs, ENCODER)
     assert both() == {"n:2": 1.0}
-
-
-def test_kept_vectors_are_bounded():
-    """Whoever was not asked about for the longest goes first."""
-
-    def of(rows):
-        return CachedVectors("n", 1, np.arange(rows), np.zeros((rows, 8), dtype=np.float32))
-
-    kept = VectorCache(most_bytes=32 * 10)
-    for owner, rows in (("a", 4), ("b", 4), ("c", 4), ("b", 6)):
-        kept.keep(owner, "m", of(rows))
-    found = [kept.find(owner, "m", name="n", change=1) for owner in "abc"]
-    assert [each is not None for each in found] == [False, True, True]
-    assert kept.find("b", "m", name="n", change=2) is None
-    kept.keep("d", "m", of(99))
-    assert kept.find("d", "m", name="n", change=1) is None
 
 
 def test_common_words_are_left_out_as_on_disk(opened, database):

@@ -503,6 +503,7 @@ class PostgresOwnerIndex:
                 index = self._ask_nearest(tx, model)
                 position = asked.fetchone()
         if position is None:
+            self._common.vector_cache.drop(self._owner)
             return NO_DOCS, None, Sent()
         found, sent = [*position[2:5]], Sent(*position[5:])
         if position[:2] != (cached.name, cached.change):
@@ -543,20 +544,22 @@ class PostgresOwnerIndex:
             index: The answer whether there is an index of the nearest, where that was asked.
         """
         dimensions, chunks, change = found
-        if dimensions is None or not model:
+        if not model:
+            return None
+        kept = self._common.vector_cache
+        if dimensions is None or chunks > self._common.cached_chunks:
+            kept.drop(self._owner)  # of what is forgotten nothing stays in memory
+        if dimensions is None:
             return None
         if chunks > self._common.cached_chunks:
             ((is_indexed,),) = (index or self._ask_nearest(tx, model)).fetchall()
             indexed_from = self._common.indexed_from if is_indexed else None
             return Vectors(model, dimensions, chunks, indexed_from)
-        vectors = self._common.vector_cache.find(
-            self._owner, model, name=cached.name, change=change
-        )
-        if vectors is None:
-            vectors = read_vectors(
-                tx, name=cached.name, change=change, model=model, dimensions=dimensions
-            )
-            self._common.vector_cache.keep(self._owner, model, vectors)
+        vectors = kept.of(self._owner)
+        asked = {"name": cached.name, "model": model, "change": change}
+        if vectors is None or any(getattr(vectors, key) != asked[key] for key in asked):
+            vectors = read_vectors(tx, vectors, dimensions=dimensions, **asked)
+            kept.keep(self._owner, vectors)
         return Vectors(model, dimensions, chunks, None, vectors)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:

@@ -523,9 +523,18 @@ FROM wb_embeddings AS e
 WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc = ANY (%(ids)s::bigint[]);
 
 -- name: list_vectors
--- Every vector of a model, by doc.
-SELECT string_agg(int8send(e.doc) || vector_send(coalesce(e.half::vector, e.vector)), ''::bytea ORDER BY e.doc)
-FROM wb_embeddings AS e WHERE e.user_id = %(user)s AND e.model_tag = %(model)s;
+-- Every vector of a model, by doc: its doc, its id, whether it is halved, and its numbers, unless a process has these under
+-- that id. A row's numbers never change but when it is halved; its doc may.
+SELECT string_agg(
+    int8send(v.doc) || uuid_send(v.id) || boolsend(v.is_halved) || boolsend(v.is_held), ''::bytea
+    ORDER BY v.doc, v.chunk, v.id
+), string_agg(vector_send(coalesce(v.half::vector, v.vector)), ''::bytea ORDER BY v.doc, v.chunk, v.id)
+    FILTER (WHERE NOT v.is_held)
+FROM (
+    SELECT doc, chunk, id, half, vector, half IS NOT NULL AS is_halved,
+        CASE WHEN half IS NULL THEN id = ANY (%(whole)s::uuid[]) ELSE id = ANY (%(halved)s::uuid[]) END AS is_held
+    FROM wb_embeddings WHERE user_id = %(user)s AND model_tag = %(model)s OFFSET 0
+) AS v;
 
 -- name: list_written_later
 -- The docs that were written down at an instant or later.

@@ -21,6 +21,7 @@ from commonplace_server.postgres.text_lists import as_array
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
     from psycopg import Cursor, sql
 
     from commonplace.core.values import AreCurrent, Vector
@@ -136,6 +137,15 @@ class Longs:
         self.numbers = np.asarray(numbers, dtype=np.int64)
 
 
+class Uuids:
+    """Ids of rows as a query takes a list of them, as `uuid[]`; numbers: (n,) of 16 bytes."""
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, numbers: NDArray[Any]) -> None:
+        self.numbers = numbers
+
+
 class Floats:
     """Vectors as a query takes them: all their numbers, one after the other, as `real[]`."""
 
@@ -188,11 +198,23 @@ class _LongsDumper(Dumper):
         return _array(obj.numbers, _LONG, 20)
 
 
+class _UuidsDumper(Dumper):
+    """Sends them as they are, likewise."""
+
+    format = Format.BINARY
+    oid = 2951
+
+    def dump(self, obj: Uuids) -> bytes:
+        """An array of one dimension."""
+        return _array(obj.numbers, _UUID, 2950)
+
+
+_UUID = np.dtype([("length", ">i4"), ("number", "V16")])
 _FLOAT = np.dtype([("length", ">i4"), ("number", ">f4")])
 _LONG = np.dtype([("length", ">i4"), ("number", ">i8")])
 
 
-def _array(numbers: Vector | Ids, cell: np.dtype[Any], oid: int) -> bytes:
+def _array(numbers: NDArray[Any], cell: np.dtype[Any], oid: int) -> bytes:
     """An array as Postgres takes it, each number after its length."""
     cells = np.empty(len(numbers), dtype=cell)
     cells["length"], cells["number"] = cell["number"].itemsize, numbers
@@ -203,3 +225,4 @@ def _array(numbers: Vector | Ids, cell: np.dtype[Any], oid: int) -> bytes:
 adapters.register_dumper(Floats, _FloatsDumper)
 adapters.register_dumper(Longs, _LongsDumper)
 adapters.register_dumper(Blobs, _BlobsDumper)
+adapters.register_dumper(Uuids, _UuidsDumper)
