@@ -38,6 +38,7 @@ class JournalCalls(Struct, frozen=True, kw_only=True):
         name: The journal's.
         writes: Each makes an entry of TEXT; the first takes a KEY, by which it is one entry.
         reads: Each shows the entry in which the WORD stands, whose ref is REF.
+        by_now: Likewise, but what they answer depends on the time of the call.
         lists: Together they show the newest entries.
         keeps_time: Whether what supersedes an entry has the time of the former.
     """
@@ -46,6 +47,7 @@ class JournalCalls(Struct, frozen=True, kw_only=True):
     writes: tuple[Call, ...]
     reads: tuple[Call, ...]
     lists: tuple[Call, ...]
+    by_now: tuple[Call, ...] = ()
     keeps_time: bool = False
 
 
@@ -84,6 +86,10 @@ ALL = (
             ("remember_this", {"activity": "TEXT", "context": "At the harbour."}),
         ),
         reads=(("search_entries", {"text": "WORD", "limit": 50}),),
+        by_now=(
+            ("find_when_i", {"what": "WORD"}),
+            ("what_was_i_doing", {"timeframe": "2025-03-04"}),
+        ),
         lists=(("list_entries", {"limit": 100}),),
     ),
     JournalCalls(
@@ -96,6 +102,7 @@ ALL = (
             ("search_journal", {"query": "WORD", "limit": 50}),
             ("read_journal_entry", {"path": "REF"}),
         ),
+        by_now=(("read_recent_entries", {"limit": 100}),),
         lists=(("list_recent_entries", {"limit": 100, "when": YEAR}),),
     ),
     JournalCalls(
@@ -105,12 +112,14 @@ ALL = (
             ("journal_write", {"path": "quay/gate", "entry": "TEXT"}),
         ),
         reads=(("journal_search", {"content": "WORD"}),),
+        by_now=(("journal_read", {"id": "REF"}),),
         lists=(("journal_list_entries", {"path": "quay", "length": 100}),),
     ),
     JournalCalls(
         name="timeline",
         writes=(("timeline_add", {"content": "TEXT", "at": "AT", "idempotency_key": "KEY"}),),
         reads=(("timeline_search", {"query": "WORD", "limit": 50}),),
+        by_now=(("timeline_context", {"query": "WORD", "budget_tokens": 9000}),),
         lists=(("timeline_range", {"when": YEAR, "level": "raw", "limit": 100}),),
     ),
 )
