@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import anyio
 import psycopg
+import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.doors.protocol import RateLimitExceeded
 from commonplace_server.http.limits import Limits, RateLimiter
 from commonplace_server.postgres.database import Postgres
+from commonplace_server.state import rates
 from commonplace_server.state.rates import RateDatabase
 from commonplace_server.wiring.schema import check_database
 
 SLOW = 1e-6
 """Requests a second: none comes back while a test lasts."""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A server counts alone where the database is late; on a busy machine it may be."""
+    monkeypatch.setattr(rates, "_DEADLINE_S", PATIENCE_S)
 
 
 def admitted(limiters, owner, rounds):
@@ -35,8 +44,8 @@ def admitted(limiters, owner, rounds):
 
 def limiter(pool, *, burst, now=lambda: 0.0):
     """One of a server."""
-    rates = RateDatabase(pool, per_second=SLOW, burst=burst)
-    return RateLimiter(Limits(per_second=SLOW, burst=burst), now, rates)
+    shared = RateDatabase(pool, per_second=SLOW, burst=burst)
+    return RateLimiter(Limits(per_second=SLOW, burst=burst), now, shared)
 
 
 def test_a_bucket_is_one_for_all_and_each_owner_has_one(pool):
@@ -49,16 +58,16 @@ def test_a_bucket_is_one_for_all_and_each_owner_has_one(pool):
 
 def test_a_bucket_fills_up_to_its_burst(pool, database):
     """At its rate, from when it was last asked; a clock that went back takes nothing."""
-    rates = RateDatabase(pool, per_second=2.0, burst=10)
-    rates.spend("ann", 10)
+    bucket = RateDatabase(pool, per_second=2.0, burst=10)
+    bucket.spend("ann", 10)
     with psycopg.connect(database.admin_url, autocommit=True) as conn:
         moved = "UPDATE cp_rates SET tokens = 0, at = now() - %s::interval"
         conn.execute(moved, ["3 seconds"])
-        assert 6 <= rates.spend("ann", 0) < 10
+        assert 6 <= bucket.spend("ann", 0) < 10
         conn.execute(moved, ["1 day"])
-        assert rates.spend("ann", 0) == 10
+        assert bucket.spend("ann", 0) == 10
         conn.execute(moved, ["-1 day"])
-        assert rates.spend("ann", 1) == -1
+        assert bucket.spend("ann", 1) == -1
 
 
 def test_two_servers_admit_as_many_as_one(pool):
