@@ -65,6 +65,10 @@ def test_the_other_journals_answer_while_the_database_is_away(app, database):
     assert [hit["journal"] for hit in answer["results"]] == ["chronicle"]
     assert any("Not everything can be found yet" in note for note in answer["notes"])
     assert "Not searched, since its index gives no answer now: memory." in answer["notes"]
+    tools = app.recall.tools
+    for nothing in (tools.recall(query="zebra", kinds=["todo"]), tools.list_by_time(when="1999")):
+        assert "Note: Not searched" in nothing.text
+        assert "No entries found" not in nothing.text
 
 
 def test_the_other_journals_answer_where_no_database_can_be_opened(tmp_path):

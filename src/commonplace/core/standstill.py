@@ -24,8 +24,7 @@ keep others from what it changes until then: its deadline is the same."""
 ANSWERED_S = 25.0
 """So long after a request came it is told of a lock that another keeps: clients wait longer."""
 
-_LEAST_S = 5.0
-"""How long a lock is waited for by what took long before it."""
+_LEAST_S = 5.0  # by what took long before it comes to a lock
 
 _UNREAD_S = 0.5
 """So long after a standstill a request is read that may have come before it."""

@@ -576,14 +576,14 @@ class Found(Struct, frozen=True, kw_only=True):
     """What a search returns: hits, best first, and sentences on what a reader must know.
 
     Attributes:
-        chance: How likely it is that the best hits are about what was asked, in [0, 1]; None where
-            that cannot be told.
-        vector: The question's, and the identity of its encoder, so that it can be compared with
-            something else as well; None where words alone were searched.
+        chance: That the best hits are about what was asked, in [0, 1]; None where it is not known.
+        vector: The question's, to be compared by its encoder's identity; None of words alone.
+        is_whole: Whether all was searched; else the notes say what was not.
     """
 
     hits: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
+    is_whole: bool = True
     chance: float | None = None
     vector: Vector | None = None
     identity: str = ""
@@ -638,7 +638,8 @@ class Answer:
     @property
     def text(self) -> str:
         """The text, with its notes below."""
-        return self.said.rstrip("\n") + "\n" + self.note_lines if self.notes else self.said
+        said = self.said.rstrip("\n")
+        return f"{said}\n{self.note_lines}".lstrip("\n") if self.notes else self.said
 
     @property
     def note_lines(self) -> str:

@@ -188,8 +188,7 @@ class Finder:
             notes = (*notes, f"Searched by words alone: {why}")
         elif features.is_foreign and (note := self._on_languages(identity)):
             notes = (*notes, note)
-        scale = numbers.scale_of(identity)
-        read = _Remembered(found.read)
+        scale, read = numbers.scale_of(identity), _Remembered(found.read)
         found = replace(
             found,
             similarity=scale.of(found.similarity),
@@ -209,6 +208,7 @@ class Finder:
         return Found(
             hits=hits,
             notes=(*notes, *dict.fromkeys(found.missed)),
+            is_whole=not found.missed,
             chance=chance(found, ranking, numbers.likelihoods(identity, across=across)),
             vector=encoding.result().vector,
             identity=identity,
@@ -358,16 +358,15 @@ class Finder:
     def _newest(self, where: Filter, limit: int) -> Found:
         notes = self._filing.refresh(numbers.FILING_WAIT_S)
         found = self._newest_of(where, limit)
-        newest_first = range(len(found.keys))[::-1]
         read = _Remembered(found.read)
+        newest_first = replace(found, read=read).docs_at(range(len(found.keys))[::-1])
         hits = [
-            Hit(doc=doc, score=1.0, by="kind", similarity=None)
-            for doc in replace(found, read=read).docs_at(newest_first).values()
+            Hit(doc=doc, score=1.0, by="kind", similarity=None) for doc in newest_first.values()
         ]
         chains = self._chains(where, read)
-        newest = chains.newest_of([hit.doc.ref for hit in hits])
+        linked = self._linked(hits, chains.newest_of([hit.doc.ref for hit in hits]), chains)
         notes = (*notes, *dict.fromkeys(found.missed))
-        return Found(hits=self._linked(hits, newest, chains), notes=notes)
+        return Found(hits=linked, notes=notes, is_whole=not found.missed)
 
     def _encoding(self, ready: Encoder | None, text: str) -> Future[_Encoded]:
         """Encode the question while journals and words are looked up, or right now.

@@ -38,6 +38,13 @@ def logged(world, message, **arguments):
     return ask(world.open(), "add_entry", message=message, **arguments).facts["ref"]
 
 
+def test_search_asks_a_database_as_seldom_as_recall(world):
+    """What they ask of it may share a transaction."""
+    app = world.open(model=False)
+    tools = (app.toolset("connector").tool("search"), app.toolset("recall").tool("recall"))
+    assert [each.is_short for each in tools] == [True, True]
+
+
 def test_what_search_finds_fetch_opens(world, offer):
     """Results have an id, a title, a text and a url; what fetch gives has the text whole."""
     ref = logged(world, "left Postgres for SQLite", at="2026-04-03 14:02", tags=["data"])

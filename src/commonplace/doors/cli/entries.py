@@ -161,6 +161,7 @@ def _newest(
     during = f" of {render_interval(span, app.settings.timezone)}" if span else ""
     is_any = not (when or journals or first or before or listed.notes)
     said = f"{NO_ENTRIES} {FIRST_STEP}" if is_any else f"No entries{during} found."
+    said = said if listed.is_whole else ""  # the notes say what is not known
     return Answer(said, facts, list(listed.notes))
 
 

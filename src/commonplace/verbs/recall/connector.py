@@ -50,7 +50,7 @@ class ConnectorTools:
             name=CONNECTOR,
             guide=_GUIDE,
             tools=(
-                Tool(run=cls.search, title="Search memory", is_json=True),
+                Tool(run=cls.search, title="Search memory", is_json=True, is_short=True),
                 Tool(run=cls.fetch, title="Open a memory", is_json=True),
             ),
         ).of(opens)

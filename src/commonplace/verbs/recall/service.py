@@ -137,12 +137,14 @@ class EntriesOfTime(Struct, frozen=True, kw_only=True):
     Attributes:
         has_more: Whether there are older ones.
         notes: What a reader must know of the search.
+        is_whole: Whether all was looked through.
     """
 
     interval: Interval | None
     hits: Sequence[Hit]
     has_more: bool
     notes: Sequence[str]
+    is_whole: bool
 
 
 class PartOfTime(Struct, frozen=True, kw_only=True):
@@ -341,6 +343,7 @@ class RecallService(Struct, frozen=True, kw_only=True, dict=True):
             hits=self._with_replaced(found.hits[start : start + limit], within),
             has_more=len(found.hits) > start + limit,
             notes=found.notes,
+            is_whole=found.is_whole,
         )
 
     def written(self, within: Filter) -> Filter:

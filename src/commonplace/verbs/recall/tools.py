@@ -168,7 +168,7 @@ class RecallTools:
             head=(
                 *as_of_lines(before, service.zone),
                 *time_lines(listed.interval, service.zone, when.strip()),
-                *([] if listed.hits else [beyond]),
+                *([beyond] if not listed.hits and listed.is_whole else []),
             ),
             facts=lambda: {
                 "interval": interval_facts(listed.interval),
@@ -280,7 +280,7 @@ def _head(done: EntriesRecalled, zone: tzinfo, *, explain: bool) -> Iterator[str
         yield f"Weak match, chance {found.chance:.3f}: this may not be about what was asked."
     if done.asks_all and found.hits:
         yield _ALL
-    if not found.hits:
+    if not found.hits and found.is_whole:  # else the notes say what is not known
         yield NOTHING
     if done.has_todos:
         yield _TODOS
