@@ -487,6 +487,24 @@ class TestErrors:
         assert type(error) is Unavailable
         assert "certificate" in error.message
 
+    @pytest.mark.parametrize(
+        "said",
+        [
+            'password authentication failed for user "ann"',
+            'Peer authentication failed for user "ann"',  # as on Debian, over a socket
+            "fe_sendauth: no password supplied",
+            "SASL authentication failed",  # as PgBouncer says it
+            'no pg_hba.conf entry for host "10.0.0.1", user "ann", database "x", no encryption',
+            'role "ann" is not permitted to log in',
+            'permission denied for database "x"',
+        ],
+    )
+    def test_who_is_refused_is_told_so(self, said):
+        """Not that the database is away, which runs: libpq gives words, and no state."""
+        error = ours(psycopg.OperationalError(f"connection failed: {said}"), "The database x", "h")
+        assert type(error) is Denied
+        assert "pg_hba.conf" in error.hint
+
     def test_answers_out_of_step_end_the_connection(self, pool):
         """As where a pooler dies: what comes later is no answer to what is asked next."""
         with pytest.raises(Lost) as told, pool.owner_transaction("ann") as conn:

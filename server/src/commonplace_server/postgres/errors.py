@@ -60,7 +60,11 @@ _CLASSES: dict[str, _Explained] = {
     "08": (Lost, "does not answer", "Check that it runs, then try again."),
     "22": (Invalid, "cannot hold such a value", "Use plain text."),
     "25": (Lost, "ended the transaction", _AGAIN),
-    "28": (Denied, "refuses this role or its password", "Check the database's address."),
+    "28": (
+        Denied,
+        "refuses this role or its password",
+        "Check both in the address, and the server's pg_hba.conf.",
+    ),
     "53": (Unavailable, "has run out of something it needs", _AGAIN),
     "54": (Invalid, "cannot hold a value that large", "Store less at once."),
     "57": (Lost, "is stopping or starting", _AGAIN),
@@ -69,7 +73,10 @@ _CLASSES: dict[str, _Explained] = {
 }
 _REFUSALS = {
     "TLS": re.compile("certificate|SSL was required"),
-    "28000": re.compile("password authentication failed|no password supplied|pg_hba.conf"),
+    "28000": re.compile(
+        "authentication failed|no password supplied|pg_hba.conf|not permitted to log in"
+        "|permission denied for database"
+    ),
     "0P000": re.compile('role "[^"]*" does not exist'),
     "3D000": re.compile('database "[^"]*" does not exist'),
     "53300": re.compile("too many (clients|connections)|remaining connection slots"),
