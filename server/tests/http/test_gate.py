@@ -357,6 +357,24 @@ def test_who_is_not_let_in_is_not_kept_connected(world):
     assert (answer.status_code, answer.headers.get("connection")) == (403, None)
 
 
+def test_who_is_refused_is_answered_under_the_id_of_the_request(tmp_path):
+    """Codex waits for an answer with that id until its user gives up, whatever the status."""
+    world = World(tmp_path, limits=SMALL)
+    ann, bob = world.token(), world.token("bob", scopes=["read"])
+    call = b'{"id": %s, "method": "tools/call", "params": {"name": "memory_save"}}'
+
+    def ask(headers, body=call % b"7"):
+        refused = world.ask("POST", content=body, headers=headers)
+        return refused.status_code, refused.json()["id"]
+
+    assert ask(bob) == (403, 7)
+    assert [world.ask(headers=ann).status_code for _ in range(3)] == [200] * 3
+    assert ask(ann, call % b'"seven"') == (429, "seven")
+    assert {ask(ann, body) for body in (b"{", b"[" * 900, call % b"[7]")} == {(429, None)}
+    world.readiness.state = "stopping"
+    assert ask(world.token("cem")) == (503, 7)
+
+
 def test_a_body_that_is_too_large(tmp_path):
     """Told or not, whole or in parts."""
     world = World(tmp_path, limits=SMALL)

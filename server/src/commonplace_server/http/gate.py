@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -46,8 +46,8 @@ _READING = frozenset({"GET", "HEAD"})
 _INVALID_REQUEST = -32600
 # Far more than the answer of any model: what is longer is not looked into to find out.
 _MOST_OF_A_REPLY = 1024 * 1024
-_IS_READ = "commonplace.is_read"
-"""In the scope of a request whose body came whole."""
+_BODY = "commonplace.body"
+"""In the scope of a request: its body, where it came whole; empty where others read it."""
 
 _ASKING = 8
 """How many requests at once may wait to hear whose they are."""
@@ -55,6 +55,8 @@ _ASKING = 8
 _STRANGERS = "\0strangers"
 """Whose requests those are counted as that sign in: no owner's name."""
 _MOST_OF_A_STRANGER = 64 * 1024
+_GLANCE_S = 1.0
+"""How long the body of a request that is refused may take, which is read for its id alone."""
 _Said = TypeVar("_Said")
 
 
@@ -133,9 +135,11 @@ class Gate:
         challenge = refusal.headers.get("WWW-Authenticate")
         if challenge is not None and self._resource is not None:
             refusal.headers["WWW-Authenticate"] = f"{challenge}, {self._resource.challenge}"
-        if _IS_READ not in scope:  # the rest of it is not waited for
-            refusal.headers["Connection"] = "close"
-        await refuse(refusal, send, as_api=is_api(scope))
+        if _BODY not in scope:
+            if challenge is None and "Connection" not in refusal.headers:
+                await self._glance(scope, receive)
+            refusal.headers["Connection"] = "close"  # the rest of it is not waited for
+        await refuse(refusal, scope, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         probed = self._readiness.answer(scope["path"]) if scope["method"] in _READING else None
@@ -168,7 +172,7 @@ class Gate:
         if is_page and self._pages is not None:
             if self.is_stopping:
                 raise _stopping()
-            scope[_IS_READ] = True  # its own to read
+            scope[_BODY] = b""  # its own to read
             await self._pages(scope, receive, send)
             return
         if scope["path"].rstrip("/") != PATH and not is_api(scope):
@@ -215,7 +219,7 @@ class Gate:
                 most = self._limits.body_bytes
                 is_sent = scope["method"] == "POST"
                 body = await self._read(headers, receive, most) if is_sent else b""
-                scope[_IS_READ] = True
+                scope[_BODY] = body
                 # The body may have taken its time.
                 if not await self._still_admits(caller):
                     raise invalid_token()
@@ -286,6 +290,13 @@ class Gate:
                     return b"".join(parts)
         raise Refusal(408, "unavailable", "The request took too long to come.", Connection="close")
 
+    async def _glance(self, scope: Scope, receive: Receive) -> None:
+        """Read a request that is refused, for its id, where it is small and not late."""
+        if scope["method"] != "POST" or scope["path"].rstrip("/") != PATH:
+            return
+        with anyio.move_on_after(_GLANCE_S), suppress(Refusal):
+            scope[_BODY] = await self._read(dict(scope["headers"]), receive, _MOST_OF_A_STRANGER)
+
     def _check_scope(self, caller: Caller, scope: Scope, body: bytes) -> None:
         """Refuse a call of a tool that exists and is not this caller's to call."""
         withheld = self._withheld(caller)
@@ -328,6 +339,21 @@ def _tool_called(body: bytes) -> str:
     return called if isinstance(called, str) else ""
 
 
+def _id_of(body: bytes) -> str | int | None:
+    """The id of a request of MCP; None where none can be found out.
+
+    Codex waits for an answer with its own id until its user gives up, whatever the status.
+    """
+    if len(body) > _MOST_OF_A_STRANGER:
+        return None
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    found = message.get("id") if isinstance(message, dict) and "method" in message else None
+    return found if isinstance(found, str | int) else None
+
+
 def _stopping() -> Refusal:
     return Refusal(
         503, "unavailable", "The server stops.", "Try again.", Retry_After="5", Connection="close"
@@ -340,13 +366,13 @@ def _too_large(most: int) -> Refusal:
     return Refusal(413, "invalid", "The request is too large.", hint, Connection="close")
 
 
-async def refuse(refusal: Refusal, send: Send, *, as_api: bool) -> None:
+async def refuse(refusal: Refusal, scope: Scope, send: Send) -> None:
     """Answer a request that is not admitted, or not to its end, as its client reads answers."""
     facts: Mapping[str, Any] = refusal.facts
-    if not as_api:
+    if not is_api(scope):
         text = f"{facts['message']} {facts['hint']}".strip()
         error = {"code": _INVALID_REQUEST, "message": text, "data": facts}
-        facts = {"jsonrpc": "2.0", "id": None, "error": error}
+        facts = {"jsonrpc": "2.0", "id": _id_of(scope.get(_BODY, b"")), "error": error}
     await respond(refusal.status, facts, refusal.headers, send)
 
 

@@ -237,7 +237,7 @@ class _CallerState:
         answer = _Answer(
             send,
             begun=lambda status, named: self._keep(held, status, named),
-            as_api=is_api(scope),
+            scope=scope,
         )
         with (
             self._in_flight(held, is_stream=STREAM in scope) as cancelled,
@@ -315,15 +315,15 @@ class _Answer:
     Args:
         send: Sends a part of it.
         begun: Called with the status of the answer, and the id of the session that it names.
-        as_api: Whether its client reads answers of the API.
+        scope: The request.
     """
 
     def __init__(
-        self, send: Send, *, begun: Callable[[int, bytes | None], None], as_api: bool
+        self, send: Send, *, begun: Callable[[int, bytes | None], None], scope: Scope
     ) -> None:
         self._send = send
         self._begun = begun
-        self._as_api = as_api
+        self._scope = scope
         self._is_begun = False
         self._is_over = False
         self.is_cut = False
@@ -346,7 +346,7 @@ class _Answer:
             return
         self._is_over = True
         if not self._is_begun:
-            await refuse(_cut_short(), self._send, as_api=self._as_api)
+            await refuse(_cut_short(), self._scope, self._send)
         else:
             await self._send({"type": "http.response.body", "body": b""})
 
