@@ -61,7 +61,7 @@ ROOMS = {
     "src/commonplace/verbs/timeline": 2550,
     "src/commonplace/verbs/today": 800,
     "src/commonplace/verbs/transcripts": 1250,
-    "server/src/commonplace_server": 18178,
+    "server/src/commonplace_server": 18214,
     "server/src/commonplace_server/grants": 940,
     "server/src/commonplace_server/state": 1200,
     "chroma/src/commonplace_chroma": 750,
