@@ -204,7 +204,10 @@ def test_while_the_database_is_away_the_served_home_alone_is_served(other, datab
 
 
 def test_a_session_that_began_on_one_server_goes_on_at_another(other, database):
-    """Of the protocols until 2025-06-18: it is answered by any, for its token alone, to its end."""
+    """Of the protocols until 2025-11-25: it is answered by any, for its token alone, to its end.
+
+    What was read in it counts at any: an overview may be written where it was not shown.
+    """
     ann, bob = token_for("ann"), token_for("bob")
     with (
         serve_shared(other) as second,
@@ -223,6 +226,11 @@ def test_a_session_that_began_on_one_server_goes_on_at_another(other, database):
         answer = two.call("list_entries")
         assert answer.headers["mcp-session-id"] == one.headers["mcp-session-id"]
         assert his.call("list_entries").status_code == 404
+        called(one, "journal_write", path="quay", entry="first", overview="a gate")
+        for each, overview in ((two, "a gate and a bell"), (one, "a gate, a bell and a rope")):
+            called(each, "journal_write", path="quay", entry="more", overview=overview)
+            assert called(one, "journal_read", id="quay")["overview"] == overview
+        called(two, "journal_write", path="quay", entry="last", overview="a rope")
         with psycopg.connect(database.admin_url) as conn:
             (row,) = conn.execute("SELECT s::text FROM cp_sessions AS s").fetchall()
         assert one.headers["mcp-session-id"] not in row[0]

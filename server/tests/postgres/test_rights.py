@@ -40,6 +40,7 @@ RIGHTS = {
     "cp_rates": ("ar w(at tokens)", ""),
     "cp_revoked_tokens": ("ar", ""),
     "cp_served_home": ("ar w(home place)", ""),
+    "cp_session_reads": ("ar w(version)", ""),
     "cp_sessions": ("ard w(used_at)", ""),
     "cp_settings": ("ar w(at place value)", "ar w(at place value)"),
     "cp_sign_ins": ("ard w(facts until user_id version)", ""),

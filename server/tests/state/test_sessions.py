@@ -58,3 +58,22 @@ def test_an_idle_session_is_over(sessions, database):
         conn.execute(ahead, ["61 seconds"])
         sessions.keep("ann", "1", b"b", "hello")
         assert conn.execute("SELECT count(*) FROM cp_sessions").fetchone() == (1,)
+
+
+def test_what_was_read_in_a_session_goes_with_it(sessions, database):
+    """The last of each section, for that session alone; in a table that names no section."""
+    for name in (b"a", b"b"):
+        sessions.keep("ann", "1", name, "hello")
+    for section, version in (("quay", "1" * 12), ("quay/gate", "2" * 12), ("quay", "3" * 12)):
+        sessions.note_read("ann", "1", b"a", section, version)
+    sessions.note_read("ann", "2", b"b", "quay", "4" * 12)  # another token's session is not it
+    sessions.note_read("ann", "1", b"over", "quay", "5" * 12)
+    assert sessions.last_read("ann", "1", b"a", "quay") == "3" * 12
+    assert sessions.last_read("ann", "1", b"a", "quay/gate") == "2" * 12
+    assert sessions.last_read("ann", "1", b"b", "quay") == ""
+    assert sessions.last_read("bob", "1", b"a", "quay") == ""
+    with psycopg.connect(database.admin_url) as conn:
+        asked = "SELECT r::text FROM cp_session_reads AS r"
+        assert not [x for (x,) in conn.execute(asked) if "quay" in x]
+        sessions.end("ann", "1", b"a")
+        assert conn.execute(asked).fetchall() == []

@@ -33,6 +33,13 @@ class Session:
             found: _Kept = self._kept[kind]
             return found
 
+    def note_read(self, section: str, version: str) -> None:
+        """Tell all who serve this session which version of an overview was shown in it."""
+
+    def last_read(self, section: str) -> str:
+        """The version that any of them showed last; empty where none of them did."""
+        return ""
+
 
 def current_session() -> Session | None:
     """The session whose call this is; None where the process serves one client alone."""

@@ -6,10 +6,12 @@ Never holds a text: of what was asked and answered there are the refs alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
+from commonplace.core.errors import CommonplaceError
 from commonplace.journals.notebook.format import JOURNAL as NOTEBOOK
 from commonplace.journals.table import JOURNAL_NAMES
 from commonplace.verbs.session import Session
@@ -26,6 +28,20 @@ ASKS = "asks"
 """The outcome of a call that is to come again, with what its client's own model says."""
 
 
+class KeepsReads(Protocol):
+    """What all servers know of what was read in sessions; each call may raise Unavailable."""
+
+    def note_read(
+        self, owner: str, token_id: str, session_id: bytes, section: str, version: str
+    ) -> None:
+        """Note which version of a section's overview was shown."""
+        ...
+
+    def last_read(self, owner: str, token_id: str, session_id: bytes, section: str) -> str:
+        """The version that was shown last; empty where none was."""
+        ...
+
+
 class ServedSession(Session):
     """A session of a server of many users, whose calls a token makes.
 
@@ -33,12 +49,38 @@ class ServedSession(Session):
         owner: Whose journals it opens.
         token_id: May be empty.
         member: Who calls, where the owner is a space.
+        reads: What all servers know of what was read in sessions; None for one that is alone.
+
+    Attributes:
+        name: Its id; empty before its client was told one, and for calls without a session.
     """
 
-    def __init__(self, owner: str, *, token_id: str, member: Member | None = None) -> None:
+    def __init__(
+        self,
+        owner: str,
+        *,
+        token_id: str,
+        member: Member | None = None,
+        reads: KeepsReads | None = None,
+    ) -> None:
         super().__init__(owner)
         self.token_id = token_id
         self.member = member
+        self.name = b""
+        self._reads = reads
+
+    def note_read(self, section: str, version: str) -> None:
+        """See `Session`; where the database is away, another server asks to read again."""
+        if self._reads is not None and self.name:
+            with suppress(CommonplaceError):
+                self._reads.note_read(self.owner, self.token_id, self.name, section, version)
+
+    def last_read(self, section: str) -> str:
+        """See `Session`."""
+        if self._reads is not None and self.name:
+            with suppress(CommonplaceError):
+                return self._reads.last_read(self.owner, self.token_id, self.name, section)
+        return ""
 
 
 class FinishedCall(Struct, frozen=True, kw_only=True):

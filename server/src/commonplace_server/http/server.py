@@ -226,6 +226,7 @@ class HttpDoor:
                 rate_limiter=rate_limiter,
                 refused=self._metrics.count_refusal,
                 monotonic=time.monotonic,
+                reads=self._sessions,
             )
             gate = Gate(
                 authenticator=authenticator,

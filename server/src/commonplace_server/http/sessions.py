@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from commonplace.verbs.session import Session
     from commonplace_server.http.authenticator import Caller
+    from commonplace_server.http.calls import KeepsReads
     from commonplace_server.http.gate import Message, Receive, Scope, Send
     from commonplace_server.http.limits import Limits, RateLimiter
 
@@ -61,6 +62,7 @@ class Callers:
         rate_limiter: Counts the calls that run.
         refused: Called with the name of the limit that kept a call from running.
         monotonic: Gives seconds.
+        reads: What all servers know of what was read in sessions; None for one that is alone.
     """
 
     def __init__(
@@ -72,8 +74,10 @@ class Callers:
         rate_limiter: RateLimiter,
         refused: Callable[[str], None],
         monotonic: Callable[[], float],
+        reads: KeepsReads | None = None,
     ) -> None:
         self._open_manager = open_manager
+        self._reads = reads
         self._tasks = tasks
         self._limits = limits
         self._rate_limiter = rate_limiter
@@ -89,7 +93,16 @@ class Callers:
         if found is None:
             self._make_room()
             found = self._open[caller] = _CallerState(
-                self._open_manager(caller), caller, self._limits, lambda: self._working(caller)
+                self._open_manager(caller),
+                partial(
+                    ServedSession,
+                    caller.owner,
+                    token_id=caller.token_id,
+                    member=caller.member,
+                    reads=self._reads,
+                ),
+                self._limits,
+                lambda: self._working(caller),
             )
             self._tasks.start_soon(found.run)
         self._open.move_to_end(caller)
@@ -159,7 +172,7 @@ class Callers:
 class _OpenSession(Struct):
     """A session, and how many of its requests are in flight or running, streams included."""
 
-    session: Session
+    session: ServedSession
     open: int = 0
 
 
@@ -168,7 +181,7 @@ class _CallerState:
 
     Args:
         manager: Answers its requests.
-        caller: The caller.
+        new_session: Begins a session of it.
         limits: How many sessions it may have, and how slow it may be.
         working: Entered while a call runs, to count it.
     """
@@ -176,12 +189,12 @@ class _CallerState:
     def __init__(
         self,
         manager: SessionManager,
-        caller: Caller,
+        new_session: Callable[[], ServedSession],
         limits: Limits,
         working: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._manager = manager
-        self._caller = caller
+        self._new_session = new_session
         self._limits = limits
         self._working = working
         self._at_work = 0
@@ -230,6 +243,7 @@ class _CallerState:
         headers = dict(scope["headers"])
         session_id = headers.get(ID_HEADER)
         held = self._sessions.get(session_id or b"") or _OpenSession(self._new_session())
+        held.session.name = session_id or b""
         scope[SESSION] = held.session
         if STREAM not in scope:
             came = came_at()
@@ -253,10 +267,6 @@ class _CallerState:
             await answer.finish()
         if session_id is not None and scope["method"] == "DELETE":
             self._sessions.pop(session_id, None)
-
-    def _new_session(self) -> Session:
-        caller = self._caller
-        return ServedSession(caller.owner, token_id=caller.token_id, member=caller.member)
 
     @contextmanager
     def _in_flight(self, held: _OpenSession, *, is_stream: bool) -> Iterator[anyio.CancelScope]:

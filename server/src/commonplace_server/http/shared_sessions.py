@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 
 from commonplace.doors.protocol import MODERN
+from commonplace_server.http.calls import KeepsReads
 from commonplace_server.http.gate import with_body
 from commonplace_server.http.sessions import ID_HEADER, VERSION_HEADER, deletion, discard
 from commonplace_server.scope import SESSION
@@ -40,7 +41,7 @@ _INITIALIZED = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialize
 _Said = TypeVar("_Said")
 
 
-class KeepsSessions(Protocol):
+class KeepsSessions(KeepsReads, Protocol):
     """What all servers know of sessions; each call may wait, and raise Unavailable."""
 
     def keep(self, owner: str, token_id: str, session_id: bytes, opening: str) -> None:

@@ -1,6 +1,7 @@
 """The sessions of clients of the older protocols, in the database of all servers.
 
-Never holds the id of a session, only its hash, nor anything that was asked or answered in it.
+Never holds the id of a session, only its hash, nor anything that was asked or answered in it but
+which versions of overviews were shown.
 """
 
 from __future__ import annotations
@@ -71,14 +72,43 @@ class SessionDatabase:
 
         retried(end)
 
+    def note_read(
+        self, owner: str, token_id: str, session_id: bytes, section: str, version: str
+    ) -> None:
+        """Note which version of a section's overview was shown in it. Raises: Unavailable."""
+        given = self._given(owner, token_id, session_id)
+        given |= {"section": _digest(section.encode()), "version": version}
+
+        def note() -> None:
+            with self._database.owner_transaction(owner, commit="soon") as conn:
+                conn.execute(_query("note_read"), given)
+
+        retried(note)
+
+    def last_read(self, owner: str, token_id: str, session_id: bytes, section: str) -> str:
+        """The version that any server showed last; empty where none did. Raises: Unavailable."""
+        given = self._given(owner, token_id, session_id)
+        given["section"] = _digest(section.encode())
+
+        def find() -> str:
+            with self._database.owner_transaction(owner) as conn:
+                row = conn.execute(_query("last_read"), given).fetchone()
+            return "" if row is None else str(row[0])
+
+        return retried(find)
+
     def _given(self, owner: str, token_id: str, session_id: bytes) -> dict[str, Any]:
         return {
             "owner": owner,
             "token_id": token_id,
-            "digest": hashlib.sha256(session_id).hexdigest(),
+            "digest": _digest(session_id),
             "idle": self._idle,
             "most": self._most,
         }
+
+
+def _digest(named: bytes) -> str:
+    return hashlib.sha256(named).hexdigest()
 
 
 @cache

@@ -29,3 +29,15 @@ WHERE user_id = %(owner)s AND digest = %(digest)s AND token_id = %(token_id)s;
 -- It is over.
 DELETE FROM cp_sessions
 WHERE user_id = %(owner)s AND digest = %(digest)s AND token_id = %(token_id)s;
+
+-- name: note_read
+-- Which version of an overview was shown in a session that is open, in place of the one before.
+INSERT INTO cp_session_reads AS r (user_id, digest, section, version)
+SELECT user_id, digest, %(section)s, %(version)s FROM cp_sessions
+WHERE user_id = %(owner)s AND digest = %(digest)s AND token_id = %(token_id)s
+ON CONFLICT (user_id, digest, section) DO UPDATE SET version = excluded.version WHERE r.version <> excluded.version;
+
+-- name: last_read
+-- Which was shown last.
+SELECT r.version FROM cp_session_reads AS r
+WHERE r.user_id = %(owner)s AND r.digest = %(digest)s AND r.section = %(section)s;

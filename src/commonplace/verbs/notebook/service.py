@@ -226,8 +226,20 @@ class NotebookService(Struct, frozen=True, kw_only=True):
     def read_section(self, path: str) -> Section:
         """A section as it is; its overview counts as read here. Raises: Invalid, NotFound."""
         section = self.reading().read_section(path.strip().removeprefix("notebook:"))
-        self.reads.remember(section.name, section.version, section.overview)
+        self._remember(section.name, section.version, section.overview)
         return section
+
+    def _remember(self, section: str, version: str, overview: str) -> None:
+        """Count an overview as read in this session."""
+        self.reads.remember(section, version, overview)
+        if (session := current_session()) is not None:
+            session.note_read(section, version)
+
+    def _last_read(self, section: str) -> str:
+        """The version that was read last in this session; empty where none was."""
+        session = current_session()
+        elsewhere = "" if session is None else session.last_read(section)
+        return elsewhere or self.reads.last(section)
 
     def journal_write(
         self,
@@ -290,7 +302,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
             "overview": given,
             "summary": summary or None,
             "work_context": work_context or None,
-            "base_version": base_version.strip() or self.reads.last(section) or None,
+            "base_version": base_version.strip() or (given and self._last_read(section)) or None,
             "expires": ends,
         }
         if not supersedes.strip():
@@ -301,7 +313,7 @@ class NotebookService(Struct, frozen=True, kw_only=True):
         notes = self.file(written)
         if not written.repeated:
             if given is not None:
-                self.reads.remember(written.entry.section, written.version, written.overview)
+                self._remember(written.entry.section, written.version, written.overview)
             notes += written_over_notes(replaced, self.zone)
         return written, notes
 
