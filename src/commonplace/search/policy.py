@@ -58,9 +58,9 @@ SWEEP_PAUSE = 10.0
 """And no sooner than so many times as long as that sweep took where it found nothing: of 100,000
 notes each takes 1.5 s of a processor, which was a third of it while searches went on."""
 
-LOOK_HOLDS_S = 86_400.0
+LOOK_HOLDS_S = 30 * 86_400.0
 """Where only our own programs write, a search starts a sweep when the last one is older than this:
-their writes change a journal's mark, and until then that alone is read."""
+their writes change a journal's mark, and that alone is read. One costs 3 to 16 recalls."""
 
 RETRY_S = (1.0, 30.0)
 """How soon vectors that could not be made are tried again: first and at most, doubled between."""

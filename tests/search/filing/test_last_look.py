@@ -21,7 +21,7 @@ class _SettlingSource(OneSource):
         yield from super().scan(since)
 
 
-def test_where_only_we_write_every_entry_is_looked_at_once_a_day(opened, index, clock):
+def test_where_only_we_write_every_entry_is_looked_at_while_no_look_holds(opened, index, clock):
     """Neither a pause nor opening begins a look: what is written is found by the mark alone."""
     source = _SettlingSource(docs=[a_doc("n:1", "harbour")])
     filing = opened(source, encoder=HashingEncoder(), look_holds_s=policy.LOOK_HOLDS_S)
@@ -45,7 +45,7 @@ def test_where_only_we_write_every_entry_is_looked_at_once_a_day(opened, index, 
     clock.advance(policy.LOOK_HOLDS_S)
     until(
         lambda: later.refresh(PATIENCE_S) == () and words_of(index, "lagoon") == {"n:1"},
-        "the edit to be found a day later",
+        "the edit to be found when the look holds no more",
     )
     source.docs["n:1"] = a_doc("n:1", "island")
     later.sweep()
