@@ -229,9 +229,10 @@ def test_what_another_process_files_is_seen_at_once(opened):
     assert set(look(theirs, "harbour")) == {"n:1"}
 
 
-def test_what_is_asked_after_a_search_is_of_its_docs(opened):
+def test_what_is_asked_after_a_search_is_of_its_docs(database, opened, pooled):
     """What took a place, and what is listed: what another process files since is of the next."""
-    mine, theirs = opened().of_owner("me"), opened().of_owner("me")
+    pool = pooled(database.app_url)
+    mine, theirs = PostgresIndex(pool).of_owner("me"), opened().of_owner("me")
     first = a_doc("n:1", "harbour")
     second = a_doc("n:2", "harbour lamp", minutes=1, tags=superseding_tags("n:1"))
     nothing = {"words": "", "vector": lambda: None, "identity": ""}
@@ -251,6 +252,11 @@ def test_what_is_asked_after_a_search_is_of_its_docs(opened):
     assert links(meanwhile=[Drop("n:2")]) == [[("n:1", "n:2")], []]
     assert links(meanwhile=[Put(second)]) == [[], []]
     assert mine.links_from(["n:1"]) == [("n:1", "n:2")]
+    with pool.one_transaction("me"):
+        assert len(look(mine, "harbour")) == 2
+        mine.apply([Drop("n:2")])  # what is written in between by itself is seen
+        assert len(mine.candidates(newest).keys) == 1
+        assert mine.links_from(["n:1"]) == []
 
 
 def test_a_process_far_behind_reads_every_doc_anew(opened, database):

@@ -446,6 +446,7 @@ class PostgresOwnerIndex:
         # Derived, and yet on the disk when it is committed: processes remember it by the number of
         # its change, which another one would have after a crash that lost it.
         with self._common.database.owner_transaction(self._owner, commit=commit) as conn:
+            conn.read_change = None  # what was read in it before is of another change from here on
             yield OwnerTransaction(conn, self._owner)
 
     @contextmanager
@@ -457,14 +458,13 @@ class PostgresOwnerIndex:
     def _superseding(self, tx: OwnerTransaction) -> Ids:
         """The docs that took another's place; those of a search's own docs are kept with them."""
         cached = self._common.doc_cache.of(self._owner)
-        is_of_search = self._is_read(tx, cached)
-        if is_of_search and cached.superseding is not None:
+        if self._is_read(tx, cached) and cached.superseding is not None:
             return cached.superseding
         (term,) = terms_of([superseding_tag("")])
         end = prefix_end(term)
         answer = tx.query("list_prefix_postings", term=term, end=end, **ALL_TIME._asdict())
         docs: Ids = np.unique(Sent.of(answer).listed([term], ALL_TIME, end)[1])
-        if is_of_search:
+        if self._is_read(tx, cached):
             self._common.doc_cache.keep(self._owner, replace(cached, superseding=docs))
         return docs
 
