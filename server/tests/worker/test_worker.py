@@ -306,10 +306,12 @@ class TestFiling:
 
         if who == "search":
             with opened_by_a_search(world) as (store, index):
+                changes = [others_do]
 
                 def read(noted):
                     found = JournalChanges(records=store, others={})(noted)
-                    others_do()
+                    while changes:
+                        changes.pop()()
                     return found
 
                 WordFiling(index=index, store=store, read=read, note_filed=note_filed).refresh(0.0)
