@@ -87,6 +87,7 @@ def test_a_text_that_another_of_its_session_says_leaves_nothing_to_erase(opened,
         replace(answer, text=question.text, author="agent"),
     ):
         mine.clear()
+        mine.erase()
         mine.apply([Put(question)])
         mine.apply([Put(other), Drop("n:secret")])
         assert mine.has_remains(), other
