@@ -1,6 +1,6 @@
 """Which docs wait for a vector: once none waits, only what came or moved since is asked.
 
-Never counts anew what did not change, and never holds a transaction open.
+Never counts again what did not change, and never holds a transaction open.
 """
 
 from __future__ import annotations
