@@ -230,7 +230,7 @@ def test_what_another_process_files_is_seen_at_once(opened):
 
 
 def test_what_is_asked_after_a_search_is_of_its_docs(database, opened, pooled):
-    """What took a place, and what is listed: what another process files since is of the next."""
+    """Links and lists are of the docs searched; what another process files since, the next sees."""
     pool = pooled(database.app_url)
     mine, theirs = PostgresIndex(pool).of_owner("me"), opened().of_owner("me")
     first = a_doc("n:1", "harbour")
@@ -238,19 +238,19 @@ def test_what_is_asked_after_a_search_is_of_its_docs(database, opened, pooled):
     nothing = {"words": "", "vector": lambda: None, "identity": ""}
     newest = Asked(**nothing, where=Filter(), limit=9, weighing=ALONE, newest=True)
 
-    def links(*, meanwhile=()):
+    def links(*, between=()):
         with mine.together():
             searched = look(mine, "harbour")
             found = [mine.links_from(["n:1"])]
-            theirs.apply(meanwhile)
+            theirs.apply(between)
             assert len(mine.candidates(newest).keys) == len(searched)
             return [*found, mine.links_from(["n:1"])]
 
     theirs.apply([Put(first)])
-    assert links(meanwhile=[Put(second)]) == [[], []]
+    assert links(between=[Put(second)]) == [[], []]
     assert links() == [[("n:1", "n:2")]] * 2
-    assert links(meanwhile=[Drop("n:2")]) == [[("n:1", "n:2")], []]
-    assert links(meanwhile=[Put(second)]) == [[], []]
+    assert links(between=[Drop("n:2")]) == [[("n:1", "n:2")], []]
+    assert links(between=[Put(second)]) == [[], []]
     assert mine.links_from(["n:1"]) == [("n:1", "n:2")]
     with pool.one_transaction("me"):
         assert len(look(mine, "harbour")) == 2

@@ -90,7 +90,7 @@ def check_read(pool, held, server, **asked):
 
 
 def test_kept_vectors_are_bounded():
-    """Whoever was not asked about for the longest goes first."""
+    """Those of the user who was not asked about for the longest go first."""
 
     def of(rows):
         keys, numbers = np.zeros(rows, dtype="V17"), np.zeros((rows, 8), dtype=np.float32)
