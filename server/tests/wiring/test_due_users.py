@@ -315,7 +315,8 @@ def test_models_of_two_workers_that_fail_in_turns_are_not_asked_for_ever(one, wo
             work(name, **model)
             clock.advance(DAY_S)
     made = "SELECT count(*) FROM cp_rollups WHERE attempts > 0"
-    assert [len(fake.asked)] == [3 * count for (count,) in admin.execute(made).fetchall()]
+    ((count,),) = admin.execute(made).fetchall()
+    assert len(fake.asked) == 3 * count > 0
 
 
 def test_a_model_is_asked_once_for_a_period(one, work, clock, admin):
