@@ -32,7 +32,7 @@ os.kill(os.getpid(), signal.SIGSTOP)
 """
 
 GIVES_UP_S = 60.0
-"""When clients do, of those that were looked at."""
+"""After so long the first of the clients that were looked at gives up."""
 
 READS = [
     ("recall", {"query": "the crabs"}),
