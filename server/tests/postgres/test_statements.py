@@ -76,10 +76,12 @@ SELECT DISTINCT table_name::text FROM information_schema.columns
 WHERE table_schema = 'public' AND column_name = 'user_id'
 """
 
+# What stands between the statements and the expressions of a function.
 _APART = re.compile(
     r";|:=|\b(?:BEGIN|IF|ELSIF|THEN|ELSE|LOOP|PERFORM|RETURN(?: QUERY)?|FOR \w+ IN(?=\s+SELECT))\b"
 )
 _VERBS = ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "TRUNCATE", "EXECUTE", "WITH")
+# SQL in capital letters, as all of ours is, or what is plainly SQL in small ones.
 _SQL = re.compile(
     r"\b(?:SELECT|INSERT|UPDATE|DELETE FROM|MERGE|COPY|TRUNCATE|WITH|EXECUTE|DECLARE|VACUUM|LISTEN|NOTIFY)\b"
     r"|(?i:\bselect\b.*\bfrom\b|\binsert\s+into\b|\bupdate\s.*\bset\b|\bdelete\s+from\b)",
@@ -105,8 +107,10 @@ def parsed(text):
 
 
 _Touching = (exp.Select, exp.Update, exp.Delete, exp.Insert)
+"""What touches rows by conditions, of which each is read."""
+
 _OTHER = (exp.Merge, exp.Copy, exp.TruncateTable, exp.Command)
-"""What touches rows, and what may that names no key by which it does."""
+"""What touches rows otherwise: it may name no table that has an owner."""
 
 
 def without_owner(tree):
