@@ -577,7 +577,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
     Attributes:
         chance: That the best hits are about what was asked, in [0, 1]; None where it is not known.
-        vector: The question's, to be compared by its encoder's identity; None of words alone.
+        vector: The question's, of the encoder `identity`; None where words alone were searched.
         is_whole: Whether all was searched; else the notes say what was not.
     """
 

@@ -128,7 +128,7 @@ def _refs_in(facts: Any) -> Iterator[str]:
 def is_ref(text: str) -> bool:
     """Whether what a tool calls an id, or a page was asked for, is a ref: no words of anybody's.
 
-    A section of a notebook alone may have a name of several.
+    Of refs only those of a notebook's sections may have several words.
     """
     journal, _, rest = text.partition(":")
     return journal in JOURNAL_NAMES and (journal == NOTEBOOK or not any(map(str.isspace, rest)))

@@ -56,7 +56,7 @@ _STRANGERS = "\0strangers"
 """Whose requests those are counted as that sign in: no owner's name."""
 _MOST_OF_A_STRANGER = 64 * 1024
 _GLANCE_S = 1.0
-"""How long the body of a request that is refused may take, which is read for its id alone."""
+"""How long the body of a refused request is waited for, which is read for its id alone."""
 _Said = TypeVar("_Said")
 
 
@@ -291,7 +291,7 @@ class Gate:
         raise Refusal(408, "unavailable", "The request took too long to come.", Connection="close")
 
     async def _glance(self, scope: Scope, receive: Receive) -> None:
-        """Read a request that is refused, for its id, where it is small and not late."""
+        """Read the body of a refused request, for its id, if it is small and comes in time."""
         if scope["method"] != "POST" or scope["path"].rstrip("/") != PATH:
             return
         with anyio.move_on_after(_GLANCE_S), suppress(Refusal):

@@ -251,8 +251,8 @@ class HttpDoor:
             if issuer is not None:  # else of the first two who come at once one is refused
                 await anyio.to_thread.run_sync(issuer.refresh)
             ready()
-            # A second of a processor and more, for which a first call would hold up all others: who
-            # comes now waits to be read, and whether the server is ready is not answered before.
+            # This takes a second of a processor, for which a first call would hold up all others.
+            # Requests that come during it, `/readyz` too, are read after it.
             import commonplace_server.mcp.server  # noqa: F401
 
             tasks.start_soon(shutdown.run)

@@ -71,7 +71,7 @@ class OwnerTransaction:
 
     @property
     def read_change(self) -> tuple[str, int] | None:
-        """Of which name and change the docs were that a search read in it; None before that."""
+        """The name and change of the docs that a search read in it; None before it read any."""
         return self._conn.read_change
 
     @read_change.setter

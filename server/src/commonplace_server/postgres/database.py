@@ -171,7 +171,7 @@ class Postgres:
         most: The number of connections that may be open.
         quota: What each user may keep; what is moved or forgotten is never refused.
         refuse: Called before what a user keeps is committed; what it raises rolls it back.
-        has_name: Whether errors say what it is called: not where strangers may be told them.
+        has_name: Whether errors name the database: not where strangers may read them.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ def check_unchanged(lines: Sequence[OutboxLine]) -> AreCurrent:
 
 
 def note_filed(lines: Sequence[OutboxLine]) -> AreCurrent:
-    """What notes likewise that the words of these are filed, and asks of which that is so.
+    """What notes likewise that the words of these lines are filed, and asks which are unchanged.
 
     In the transaction that files them: apart, each took a commit and .4 ms of the database more.
     """

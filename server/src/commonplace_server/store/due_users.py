@@ -66,7 +66,7 @@ class DueUsers:
     """What waits of all users; of two workers who lease a user one is given them. Thread-safe.
 
     Args:
-        database: Opened as the worker's role; the users' own may ask of each when upkeep is due.
+        database: Opened as the worker's role, or as the users' to ask when one's upkeep is due.
     """
 
     def __init__(self, database: Postgres) -> None:

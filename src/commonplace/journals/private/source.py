@@ -251,7 +251,7 @@ class RootSource:
                 yield place.ref, text
 
     def _entries_without_vector(self) -> Iterator[EntryPlace]:
-        """Lists no day in which nothing came or went since none of its entries wanted a vector."""
+        """Skips days in which nothing came or went since each of their entries had its vector."""
         try:
             times = day_times(self._root)
         except OSError:

@@ -63,7 +63,7 @@ days here, so that it is asked for once."""
 _TICK = timedelta(microseconds=1)
 
 MOST_FAILURES = 3
-"""After so many failures at a period's material a summariser that failed there is asked no more."""
+"""After so many failures at a period a model that failed is not asked again; another is, once."""
 
 MOST_IN_A_ROW = 3
 """After so many periods that got no summary, one after the other, it is the model's fault."""
