@@ -127,7 +127,7 @@ def test_a_page_of_an_entry_is_an_access_and_what_is_forgotten_leaves_the_accoun
             (ref,) = accesses("me")[0]["refs"]
         with entered(server, token) as browser:
             assert browser.get(f"{server.base}/web/entry", params={"ref": ref}).status_code == 200
-            # Which that page does not read.
+            # That page does not read `ref`.
             for text in ("Is it the key?", "memory:Is it the key?"):
                 asked = browser.get(f"{server.base}/web/transcripts", params={"ref": text})
                 assert asked.status_code == 200
