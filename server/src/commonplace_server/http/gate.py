@@ -351,7 +351,7 @@ def _id_of(body: bytes) -> str | int | None:
     except (ValueError, RecursionError):
         return None
     found = message.get("id") if isinstance(message, dict) and "method" in message else None
-    return found if isinstance(found, str | int) else None
+    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
 
 
 def _stopping() -> Refusal:
