@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import time
 from contextlib import closing
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.core import standstill
 from commonplace.core.errors import Unavailable
@@ -46,10 +48,12 @@ def test_a_folder_is_not_locked_for_it(tmp_path):
         pass
 
 
+@pytest.mark.parametrize("most", [{}, {"waits_s": PATIENCE_S}])
 def test_a_lock_that_another_keeps_is_waited_for_as_long_as_who_asks_may_wait(
-    tmp_path, monkeypatch
+    tmp_path, monkeypatch, most
 ):
     """Then the next step is said; what was asked at no time waits until it is free."""
+    began = time.monotonic()
     assert standstill.patience_s() == standstill._LEAST_S
     monkeypatch.setattr(standstill, "_LEAST_S", 0.0)
     with PROCESS.begun(), locked(tmp_path):
@@ -57,10 +61,11 @@ def test_a_lock_that_another_keeps_is_waited_for_as_long_as_who_asks_may_wait(
         with (
             PROCESS.asked(0.0),
             pytest.raises(Unavailable, match="Another process is at work") as told,
-            locked(tmp_path),
+            locked(tmp_path, **most),
         ):
             pass
     assert told.value.hint
+    assert time.monotonic() - began < PATIENCE_S
     with PROCESS.asked(math.inf):
         assert standstill.patience_s() == math.inf
 

@@ -333,15 +333,15 @@ def is_leftover(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def locked(folder: Path | str, *, waits_s: float | None = None) -> Iterator[int | None]:
+def locked(folder: Path | str, *, waits_s: float = float("inf")) -> Iterator[int | None]:
     """Hold the folder's lock against other threads and processes that ask for it here.
 
     Yields the descriptor that holds it, None on Windows and where folders cannot be locked. Freed
     by the system when the process dies, and every child process that the descriptor was handed to;
     these have it still where an error or Ctrl-C ends what is done in here.
 
-    waits_s: How long to wait while another holds it, as one that is stopped does; None for as long
-        as who asks may be kept waiting. Windows waits for ever.
+    waits_s: How long to wait at most while another holds it, as one that is stopped does; never
+        longer than a call may be kept waiting. Windows waits for ever.
     Raises: Unavailable where another still holds it then, or where this process stood still since
         it was asked; what opening the folder raises.
     """
@@ -357,7 +357,7 @@ def locked(folder: Path | str, *, waits_s: float | None = None) -> Iterator[int 
     with translated(folder):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        is_held = take_lock(descriptor, waits_s=patience_s() if waits_s is None else waits_s)
+        is_held = take_lock(descriptor, waits_s=min(waits_s, patience_s()))
         if is_held is False:
             raise Unavailable(
                 "Another process is at work in {place}.",
