@@ -136,10 +136,10 @@ class ExpiryService(Struct, frozen=True, kw_only=True):
         return whole
 
     def end_new(self, ref: str, at: datetime) -> None:
-        """Set when an entry that was just written expires; after a standstill too.
+        """Set when an entry that was just written expires, also after a standstill.
 
-        What was written is to have the end that was asked for with it; one that another process has
-        given it since stays. Raises: as `expire`.
+        It is to have the end that was asked for with it. One that another process gave it while
+        this one stood still stays. Raises: as `expire`; Unavailable then.
         """
         whole = self._ending(ref)
         with PROCESS.begun():
