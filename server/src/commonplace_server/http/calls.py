@@ -126,9 +126,9 @@ def _refs_in(facts: Any) -> Iterator[str]:
 
 
 def is_ref(text: str) -> bool:
-    """Whether what a tool calls an id, or a page was asked for, is a ref: no words of anybody's.
+    """Whether a text that a tool or a page takes for a ref is one, and not what a user wrote.
 
-    Of refs only those of a notebook's sections may have several words.
+    Only the name of a notebook's section may have several words.
     """
     journal, _, rest = text.partition(":")
     return journal in JOURNAL_NAMES and (journal == NOTEBOOK or not any(map(str.isspace, rest)))

@@ -176,8 +176,8 @@ def make_server(offer: McpOffer, *, middleware: Sequence[_InSession] = ()) -> Se
         on_read_resource=handlers.read,
         on_get_prompt=handlers.prompt,
     )
-    # The SDK's seal of `requestState` is left out: its key would be this process's own. Our state
-    # is the hash of a question, which the server that is called next compares with its own one.
+    # The SDK's seal of `requestState` is left out: its key would be one process's own. Our state is
+    # the hash of a question, which any server compares with the question that it would ask.
     server.middleware += [*middleware, _Screening(offer)]
     return server
 

@@ -55,7 +55,7 @@ def open_tokens(settings: Settings) -> Iterator[TokensAndGrants]:
 def open_served_tokens(settings: Settings) -> Iterator[ServedTokens]:
     """The tokens of a server of a database, which may be started while that is away."""
     kept = TokenFile(settings.home, clock=utc_now)
-    # Who shows a false token is told its errors, too.
+    # Its errors are shown to those whose token may be false.
     with _open_database(settings, has_name=False) as database:
         tokens = TokenDatabase(database, clock=utc_now)
         move = TokenMove(kept, tokens)
