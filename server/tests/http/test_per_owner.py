@@ -20,7 +20,9 @@ from tests.patience import PATIENCE_S
 
 from commonplace.app import App, Apps
 from commonplace.config.settings import read_settings
+from commonplace.core import standstill
 from commonplace.core.errors import CommonplaceError, Internal
+from commonplace.core.files import locked
 from commonplace.doors.mcp_offer import McpOffer
 from commonplace.verbs.session import Session, current_session, within
 from commonplace_server.http.concurrency import QUESTIONS_OF_ONE, ConcurrencyLimit
@@ -146,6 +148,7 @@ class FakeApps:
         self.warmed = threading.Semaphore(0)
         self.may_warm = threading.Event()
         self.may_warm.set()
+        self.work = lambda: None
 
     @contextmanager
     def using(self, owner):
@@ -163,6 +166,7 @@ class FakeApp:
         self.apps.seen.append(self.owner)
         self.apps.warmed.release()
         self.apps.may_warm.wait(PATIENCE_S)
+        self.apps.work()
         raise Internal("No.")
 
 
@@ -207,6 +211,18 @@ def test_what_was_closed_before_its_turn_is_not_opened_for_it():
     apps.may_warm.set()
     assert apps.warmed.acquire(timeout=PATIENCE_S)
     assert apps.seen == ["ann", "carl"]
+
+
+def test_a_lock_that_another_keeps_takes_no_turn_away(tmp_path, monkeypatch):
+    """As that of a process which is stopped: who comes later is warmed up."""
+    monkeypatch.setattr(standstill, "ANSWERED_S", 0.0)
+    monkeypatch.setattr(standstill, "_LEAST_S", 0.0)
+    apps = FakeApps()
+    apps.work = lambda: locked(tmp_path).__enter__()
+    with locked(tmp_path):
+        use(WarmedApps(apps), "ann", "bob")
+        for _ in range(2):
+            assert apps.warmed.acquire(timeout=PATIENCE_S)
 
 
 def spoiled(folder):

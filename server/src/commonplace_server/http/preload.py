@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet, ref
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.standstill import PROCESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,7 +75,7 @@ class WarmedApps:
         while True:
             owner, wanted = self._waiting.get()
             try:
-                with self._apps.using(owner) as app:
+                with PROCESS.begun(), self._apps.using(owner) as app:
                     if app is wanted():  # else it was closed, and this one has opened nothing
                         app.warm_up()
             except CommonplaceError as exc:  # each call tells its client the same

@@ -140,10 +140,7 @@ class RollupScheduler(Background):
 def do_due_work(app: App, rolled_up: Callable[[tuple[int, bool]], object]) -> None:
     """Do some of what is due of one owner; see `RollupScheduler._turn`.
 
-    Args:
-        app: The owner's.
-        rolled_up: Called with what the turn gives, whatever else of it fails.
-
+    rolled_up: Called with what the turn gives, whatever else of it fails.
     Raises: What failed first.
     """
     with each_duty() as do:
