@@ -6,6 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from server.tests.two_homes import ask, settings_in
+from tests.doors.web.web_world import WebWorld, words_of
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
@@ -80,6 +81,15 @@ def test_the_other_journals_answer_where_no_database_can_be_opened(tmp_path):
         answer = ask(app, "recall", query="harbour gate")
     assert [hit["journal"] for hit in answer.facts["results"]] == ["chronicle"]
     assert "memory" in answer.facts["missing"]
+
+
+def test_a_page_says_what_was_not_searched_in_place_of_finding_nothing(words_only, monkeypatch):
+    """As the tools do."""
+    monkeypatch.setenv("COMMONPLACE_DATABASE_URL", "postgresql://app@127.0.0.1:1/m")
+    with closing(WebWorld()) as world:
+        words = words_of(world.browser().get("/search", params={"q": "zebra"}))
+    assert "Not searched" in words
+    assert "No entries found" not in words
 
 
 def test_a_served_user_is_answered_where_the_disk_takes_nothing(one):

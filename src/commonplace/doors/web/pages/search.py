@@ -217,6 +217,7 @@ def _answer(
         "is_weak": done.is_weak,
         "chance": done.found.chance,
         "notes": [*lost, *([unknown] if unknown else []), *done.found.notes],
+        "is_whole": done.found.is_whole,
         "before": within.written_before,
         "has_more": has_more,
         "by_day": done.order == "time",
