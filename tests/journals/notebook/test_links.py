@@ -86,6 +86,15 @@ def test_entries_and_overviews_that_link_are_found_from_both_ends(book):
     assert linking(notes, "web") == []
 
 
+def test_of_two_that_link_within_a_second_the_later_comes_first(book):
+    """By whichever of its names each of them calls the entry."""
+    notes = book.open()
+    called = notes.write("api", "Problem+json it is.").entry
+    names = (called.id[:13], called.id, called.id[:13], called.hash[:9])
+    refs = [notes.write("web", f"As api#{name} says.").entry.ref for name in names]
+    assert linking(notes, f"api#{called.id}") == refs[::-1]
+
+
 def test_a_new_overview_takes_its_former_links_along(book):
     """Written by a tool, by hand, or removed."""
     notes = book.open()

@@ -12,6 +12,7 @@ import threading
 from datetime import UTC, datetime
 from functools import cache, partial
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field, to_builtins
@@ -317,15 +318,16 @@ class Ledger:
         overviews = {x for each in targets for (x,) in self.ask("linking_overviews", **each)}
         # What calls it by several names stands in the list of each of them.
         most = length if len(targets) == 1 else -1
-        lists = [lines_of(self.ask("linking_entries", **each, length=most)) for each in targets]
-        lines = {line.ref: line for lines in lists for line in lines}
+        asked = (self.ask("linking_entries", **each, length=most) for each in targets)
+        rows = {row[:2]: row for found in asked for row in found}
+        newest = sorted(rows.values(), key=itemgetter(3, _COLUMNS), reverse=True)
+        lines = lines_of(row[:_COLUMNS] for row in newest)
         count = len(lines)
         if len(targets) == 1:
             count = self.ask("count_linking", **targets[0])[0][0]
-        newest = sorted(lines.values(), key=lambda x: x.at, reverse=True)
         texts = [
             *(LinkingText(section=name) for name in sorted(overviews)),
-            *(LinkingText(section=each.section, line=each) for each in newest),
+            *(LinkingText(section=each.section, line=each) for each in lines),
         ]
         return Backlinks(texts=tuple(texts[:length]), count=len(overviews) + count)
 

@@ -201,7 +201,7 @@ WHERE section IN (SELECT value FROM json_each(:sections))
 
 -- name: linking_entries
 -- The entries with one link, newest first, but those that have expired.
-SELECT entries.id, entries.section, hash, entries.at, summary, expires
+SELECT entries.id, entries.section, hash, entries.at, summary, expires, seq
 FROM links JOIN entries ON entries.id = links.id AND entries.named = links.named
 WHERE links.section = :section AND links.entry = :entry AND links.id <> '' AND expires > :now
 ORDER BY links.at DESC, seq DESC LIMIT :length;
